@@ -234,13 +234,23 @@ static __u64 send_within(unsigned int network, unsigned int hosts, __u64 most)
 }
 
 /*
+ * One packet in eight is charged, so of c charged ones the last is packet 8 * c by the mean. By more than this it is
+ * another once in a billion, by Chernoff's bound; of so few, six times the deviation would be passed far more often.
+ */
+static double give_or_take(double charged)
+{
+	const double billion = log(1e9);
+
+	return NETWORKS_ONE_IN * (billion + sqrt(billion * billion + 2 * billion * charged));
+}
+
+/*
  * Who knows everything but the seeds, and forges some addresses of a network: so many packets it takes until the
- * network is policed, and those in it who sent nothing. Fewer than eight hosts never do that. One packet in eight is
- * charged, so that of c charged ones the last is packet 8 * c by the mean, give or take 7.5 * sqrt(c).
+ * network is policed, and those in it who sent nothing. Fewer than eight hosts never do that.
  */
 static void network_by_forgers(void)
 {
-	double tick = (double)detect_tick() / 1e9, charged = 0, formula = 0, sum = 0, came = 0, six;
+	double tick = (double)detect_tick() / 1e9, charged = 0, formula = 0, sum = 0, came = 0, beside;
 	__u64 least = UNHEARD, most = 0, alone = 0;
 
 	for (unsigned int i = 0; i < NETWORKS && !ktap_failed; i++) {
@@ -260,7 +270,7 @@ static void network_by_forgers(void)
 		alone = d.limit[CLASS_PACKETS].burst * TIMES / d.limit[CLASS_PACKETS].price + 1;
 		charged = floor((double)d.cap * TIMES / NETWORKS_ONE_IN / (double)d.limit[CLASS_PACKETS].price) + 1;
 		formula = NETWORKS_ONE_IN * charged + (double)alone - 1;
-		six = 6 * sqrt(NETWORKS_ONE_IN * (NETWORKS_ONE_IN - 1) * charged);
+		beside = give_or_take(charged);
 		/* Too few hosts, whose packets all fit into their own bursts. */
 		CHECK(send_within(NETWORKS + i, TOO_FEW, (__u64)TOO_FEW * FEW) == UNHEARD,
 		      "a network is policed by %d of its hosts", TOO_FEW);
@@ -268,7 +278,8 @@ static void network_by_forgers(void)
 		n = send_within(i, HOSTS, UNHEARD - 1);
 		late = coarse_seconds() - began + 2 * tick;
 		may = SLOW * 2 * TIMES * late + 1;
-		CHECK(n >= alone && (double)n <= formula + six + may, "policed with packet %llu, not %.0f", n, formula);
+		CHECK(n >= alone && (double)n <= formula + beside + may, "policed with packet %llu, not %.0f", n,
+		      formula);
 		sum += (double)n;
 		came += may;
 		least = n < least ? n : least;
@@ -289,10 +300,10 @@ static void network_by_forgers(void)
 	}
 	with_limits.networks = 0;
 	/* The mean of so many, and what comes meanwhile. */
-	six = 6 * sqrt(NETWORKS_ONE_IN * (NETWORKS_ONE_IN - 1) * charged / NETWORKS);
+	beside = give_or_take(charged * NETWORKS) / NETWORKS;
 	sum /= NETWORKS;
 	came /= NETWORKS;
-	CHECK(fabs(sum - formula) <= six + came, "the mean is %.0f, and %.0f by the formula", sum, formula);
+	CHECK(fabs(sum - formula) <= beside + came, "the mean is %.0f, and %.0f by the formula", sum, formula);
 	printf("# to have a network policed takes %llu to %llu packets of %d hosts, %.0f by the mean; by the formula %.0f\n",
 	       least, most, HOSTS, sum, formula);
 }
