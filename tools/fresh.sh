@@ -9,10 +9,12 @@
 #   COMMANDS        these instead of the README's, a line each
 #   TESTS           of the tests only these: 'unit_% prog_%'
 #   WERROR          -Werror: warnings stop the build inside, too
+#   XDP_BLOOM_SHARE of the scripts' cases one in so many
 #   CONFINED=1      with no more rights than a container of Docker has; VM_SECONDS is then handed on
 #   XDP_BLOOM_LISTS a folder of real lists, shown to the tests inside
 #   FRESH_CACHE     where the minimal root and the downloaded packages are kept (/var/cache/xdp-bloom)
 #   FRESH_KEEP=1    leave the root, with all that was installed and built in it, in build/fresh
+#   FRESH_AGAIN=1   in the root that was left, as it is
 set -euo pipefail
 
 here=$(dirname "$(realpath "$0")")
@@ -107,8 +109,9 @@ within() {
 		rmdir old
 		cd "$4"
 		exec env -i HOME=/root USER=root LOGNAME=root TERM=dumb PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
-			${3:+XDP_BLOOM_LISTS=/srv/lists} ${6:+TESTS="$6"} ${7:+WERROR="$7"} ${8:+VM_SECONDS="$9" tools/confined.sh} sh -c "$5"
-	' sh "$root" "$keep/$release-$arch-packages" "${XDP_BLOOM_LISTS:-}" "$source" "$1" "${TESTS:-}" "${WERROR:-}" "${2:-}" "${VM_SECONDS:-600}" </dev/null 2>&1
+			${3:+XDP_BLOOM_LISTS=/srv/lists} ${6:+TESTS="$6"} ${7:+WERROR="$7"} XDP_BLOOM_SHARE="$8" ${9:+VM_SECONDS="${10}" tools/confined.sh} sh -c "$5"
+	' sh "$root" "$keep/$release-$arch-packages" "${XDP_BLOOM_LISTS:-}" "$source" "$1" "${TESTS:-}" "${WERROR:-}" "${XDP_BLOOM_SHARE:-1}" \
+		"${2:-}" "${VM_SECONDS:-600}" </dev/null 2>&1
 }
 
 # What was skipped, and whether it should have been: what a package could bring is to be installed by the command itself,
@@ -134,12 +137,16 @@ inside=
 trap '[ -z "$inside" ] || kill -KILL $inside; [ -n "${FRESH_KEEP:-}" ] || rm -rf "$root"' EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
-rm -rf "$root"
+[ -n "${FRESH_AGAIN:-}" ] || rm -rf "$root"
 
 [ -n "$(commands)" ] || { echo "fresh: the README has no commands" >&2 && exit 1; }
 SECONDS=0 result=0
-pristine
-furnish
+if [ -z "${FRESH_AGAIN:-}" ]; then
+	pristine
+	furnish
+elif [ ! -d "$root$source" ]; then
+	echo "fresh: no root was left in $root: FRESH_KEEP=1" >&2 && exit 2
+fi
 # What takes the rights away is not what is tried: only then has the root more than make and the sources.
 [ -z "${CONFINED:-}" ] || (within "apt-get -qq update && apt-get -qq install libcap2-bin") >"$log.confined" ||
 	{ cat "$log.confined" && exit 1; }

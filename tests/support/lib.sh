@@ -162,16 +162,22 @@ veth() {
 
 # run_cases 'FUNCTION ARGS'...: all of them, or those in which XDP_BLOOM_CASES, a regular expression, is found; each in a
 # subshell that ends at its first failure, with nothing left of the one before. The last thing a test does: its status is
-# the test's.
+# the test's. With XDP_BLOOM_SHARE=3 it is a third of them, at least one, drawn by the seed.
 run_cases() {
-	local case status n=0 failed=0 skipped=0 reason result
+	local case status n=0 failed=0 skipped=0 reason result left wanted
 	local -a cases=()
 
 	for case; do
 		[[ ! $case =~ ${XDP_BLOOM_CASES:-} ]] || cases+=("$case")
 	done
-	set -- "${cases[@]}"
-	[ $# != 0 ] || { echo "Bail out! no case has '$XDP_BLOOM_CASES' in it" && return 1; }
+	left=${#cases[@]}
+	[ "$left" != 0 ] || { echo "Bail out! no case has '$XDP_BLOOM_CASES' in it" && return 1; }
+	wanted=$(((left + ${XDP_BLOOM_SHARE:-1} - 1) / ${XDP_BLOOM_SHARE:-1}))
+	RANDOM=$XDP_BLOOM_SEED
+	set --
+	for case in "${cases[@]}"; do
+		((RANDOM % left-- >= wanted)) || { set -- "$@" "$case" && wanted=$((wanted - 1)); }
+	done
 	printf 'TAP version 13\n1..%d\n# seed: XDP_BLOOM_SEED=%d\n' $# "$XDP_BLOOM_SEED"
 	for case; do
 		rm -rf "${WORK:?}"/*
