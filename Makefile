@@ -324,6 +324,9 @@ fresh: ## the README's commands in a Debian that has nothing else; RELEASE=bookw
 	@tools/deps.sh $(FRESH_DEPS)
 	@tools/fresh.sh $(RELEASE)
 
+fresh-trixie: ## the same in Debian 13
+	@$(MAKE) --no-print-directory fresh RELEASE=trixie
+
 confined-test: ## all tests with what a container of Docker has, in emulated machines: some hours
 	@CONFINED=1 VM_SECONDS=14400 $(MAKE) --no-print-directory fresh RELEASE=$(RELEASE)
 
@@ -501,7 +504,7 @@ compilers: deps ## both sides by clang 14 to 19, user space by gcc, and what the
 kselftest: all ## as a part of the kernel's selftests, under the runner of Debian's kernel source; KSELFTESTS
 	+tools/kselftest.sh
 
-NIGHTLY ?= test lint fuzz faults guards match matrix kill-test confirm-test ends-test feeds-test flash-test parts-test counts scale-test replay-test scope-test codes-test \
+NIGHTLY ?= test fresh fresh-trixie lint fuzz faults guards match matrix kill-test confirm-test ends-test feeds-test flash-test parts-test counts scale-test replay-test scope-test codes-test \
 	   samples-test detect-test first-drop-test scenes-test fleet-test upgrade-test upgrade-deb-test upgrade-fuzz compilers \
 	   test-kernels virtio-test hardened-test confined-test deb-test rpm-test container-test static-check static-test static-boot rates soak mutants
 nightly: ## all that is too long for CI, one after the other, into docs/nightly.md; NIGHTLY='soak mutants': only these
@@ -553,5 +556,5 @@ help: ## this
 			gsub(/ /, ", ", target); printf "  make %-17s %s\n", target, text }' Makefile
 
 .PHONY: confined-test all units install uninstall static record-static static-check static-test static-boot dist deb rpm rpm-test container container-test fleet-test routes-test deb-test clean deps deps-test deps-check deps-mutants deps-fuzz deps-bench deps-lint run tests rooms errors check \
-	test fresh test-kernels virtio-test hardened-test lint fuzz soak rates detect-test first-drop-test scenes-test kill-test confirm-test ends-test feeds-test flash-test crowdsec-test parts-test samples-test counts scale-test replay-test scope-test page-test status-test upgrade-from upgrade-test upgrade-deb-test upgrade-fuzz record-state faults guards mutants match matrix compilers kselftest nightly \
+	test fresh fresh-trixie test-kernels virtio-test hardened-test lint fuzz soak rates detect-test first-drop-test scenes-test kill-test confirm-test ends-test feeds-test flash-test crowdsec-test parts-test samples-test counts scale-test replay-test scope-test page-test status-test upgrade-from upgrade-test upgrade-deb-test upgrade-fuzz record-state faults guards mutants match matrix compilers kselftest nightly \
 	bench bench-quick bench-record budget record-kernels docs docs/terminal.svg docs/status.svg docs/top.svg docs/page.png help

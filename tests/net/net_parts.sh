@@ -154,17 +154,21 @@ detached_and_taken() {
 	done
 }
 
-# The service hears of a change of the interface while that is not filtered, and would put back what it expects there:
-# that it was taken away is said all the same.
+# The service hears of a change of the interface while that is not filtered, or is to read its config again, and would put
+# back what it expects there: that it was taken away is said all the same.
 detached_and_heard_of() {
 	local pins faults_before healed_before n
 
 	prepare_parts
-	for n in 1 2 3 4; do
+	for n in 1 2 3 4 5 6; do
 		before
 		kill -STOP "$service_pid"
 		open_link_detached
-		ip link set edge0 mtu $((1400 + n))
+		if ((n % 2)); then
+			ip link set edge0 mtu $((1400 + n))
+		else
+			kill -HUP "$service_pid"
+		fi
 		kill -CONT "$service_pid"
 		healed "detached, and heard of, time $n"
 		probed

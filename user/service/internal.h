@@ -52,8 +52,7 @@ struct service {
 	int64_t rotate_next;		       /* not before */
 	bool started;			       /* the first job is done */
 	bool ready, stop;
-	bool left_open; /* an interface is there that is not filtered, and is to be */
-	bool blind;	/* it was reported that the state cannot be read */
+	bool blind; /* it was reported that the state cannot be read */
 	int status;
 };
 

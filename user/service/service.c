@@ -156,6 +156,7 @@ static void reload_config(struct service *s)
 		service_say("%s read again: %zu commands", fresh.path, fresh.n);
 	}
 	reload_all(s->reload);
+	keeper_look(s->keeper);
 	queue_restore(&s->jobs, JOB_RESTORE);
 }
 
@@ -231,7 +232,7 @@ static void turn(struct service *s, int64_t now)
 		again(s);
 	}
 	if (arrivals_came(s->arrivals, now)) {
-		s->left_open = true;
+		queue_restore(&s->urgent, JOB_RESTORE);
 		keeper_look(s->keeper);
 	}
 	if (now >= s->rotate_at) {
@@ -244,17 +245,15 @@ static void turn(struct service *s, int64_t now)
 	}
 	if (s->started && keeper_turn(s->keeper, clock_ms()))
 		service_look_soon(s, now);
-	/* What was filtered, and is not any more, is the keeper's: restore would put it back without a word. */
-	if (s->left_open && !keeper_heals(s->keeper)) {
-		s->left_open = false;
-		queue_restore(&s->urgent, JOB_RESTORE);
-	}
 	attacks_turn(&s->attacks, now);
 	own_watch_turn(&s->own, s->context, now);
 	if (s->started && jail_watch_due(&s->jail, s->context, now))
 		jobs_add(&s->urgent, &(struct job){ .kind = JOB_JAIL, .run = jail_watch_run }, NULL, NULL, 0);
-	run_jobs(&s->jobs, now);
-	run_jobs(&s->urgent, now);
+	/* What was filtered, and is not any more, others would put back without a word. */
+	if (!keeper_heals(s->keeper)) {
+		run_jobs(&s->jobs, now);
+		run_jobs(&s->urgent, now);
+	}
 	if (s->started)
 		feeds_turn(&s->feeds, now);
 	if (s->started)
