@@ -424,6 +424,16 @@ static void arrays_are_asked(void)
 	memory_release(&g);
 }
 
+/* One that is no address's, or 0: in some buckets there are as many addresses as codes. */
+static __u16 nobodys_code(const struct generation *g, __u64 bucket)
+{
+	__u32 addr, code = CODES4_TOP;
+
+	while (code && codes4_addr(g, bucket, code, &addr))
+		code--;
+	return (__u16)code;
+}
+
 /* The same where the roster keeps codes. */
 static void codes_are_asked(void)
 {
@@ -435,7 +445,6 @@ static void codes_are_asked(void)
 	struct codes4 *bucket;
 	__u64 shape, used = 0;
 	size_t size;
-	__u32 addr;
 
 	if (!make(&g, &large) || !saved(&g, true, id))
 		return;
@@ -444,8 +453,9 @@ static void codes_are_asked(void)
 	bucket = (struct codes4 *)image.g.roster4;
 	said = &((struct image_header *)bytes)->g;
 	shape = said->roster4_buckets;
-	while (!bucket[used].code[0])
+	while (used < CODES4_BUCKETS(shape) && !(bucket[used].code[0] && nobodys_code(&image.g, used)))
 		used++;
+	ENOUGH(used < CODES4_BUCKETS(shape));
 	for (unsigned int i = 0; i < 5; i++) {
 		struct codes4 before = bucket[used];
 
@@ -454,10 +464,8 @@ static void codes_are_asked(void)
 			bucket[used].code[0] = bucket[used].code[0] % CODES4_SHARE(shape) + 1;
 		else if (i == 1)
 			bucket[used].label[codes4_label_index(codes4_slot_bit(0))] = 77;
-		else if (i == 2) /* one that is no address's: no share of the permutation is as large */
-			for (__u32 code = 1; code <= CODES4_TOP; code++)
-				if (!codes4_addr(&image.g, used, code, &addr))
-					bucket[used].code[0] = (__u16)code;
+		else if (i == 2)
+			bucket[used].code[0] = nobodys_code(&image.g, used);
 		if (i == 3)
 			said->roster4_buckets += 1ULL << 32;
 		if (i == 4)
