@@ -147,6 +147,7 @@ if [ -z "${FRESH_AGAIN:-}" ]; then
 elif [ ! -d "$root$source" ]; then
 	echo "fresh: no root was left in $root: FRESH_KEEP=1" >&2 && exit 2
 fi
+rm -f "$root$source/build/tests/"{skipped,failed}
 # What takes the rights away is not what is tried: only then has the root more than make and the sources.
 [ -z "${CONFINED:-}" ] || (within "apt-get -qq update && apt-get -qq install libcap2-bin") >"$log.confined" ||
 	{ cat "$log.confined" && exit 1; }

@@ -192,8 +192,8 @@ static void make(struct announcer *a)
 /* --- When the state changes --- */
 
 /*
- * Who writes holds the lock until it is committed. The database and its log say too little: what is in the log is not yet
- * committed, and when it is neither of them changes again.
+ * Who writes holds the lock until it is committed. The database and its log say too little: what is in the log is not
+ * yet committed, and when it is neither of them changes again.
  */
 static int watch(struct announcer *a)
 {
