@@ -96,8 +96,7 @@ what_it_does() {
 	bloom --check announce --table 667
 }
 
-# A disk that takes long: what is written, and not yet committed, is not what the routes are to follow, and no more than it comes when
-# it is.
+# A slow disk: a ban that is written, and not yet committed, has no route; it has one as soon as it is committed.
 slow_disk() {
 	local bans=45.0.0.1 n
 

@@ -162,7 +162,8 @@ veth() {
 
 # run_cases 'FUNCTION ARGS'...: all of them, or those in which XDP_BLOOM_CASES, a regular expression, is found; each in a
 # subshell that ends at its first failure, with nothing left of the one before. The last thing a test does: its status is
-# the test's. Of all of them with XDP_BLOOM_SHARE=3 it is a third, drawn by the seed: of one alone, one time in three.
+# the test's. XDP_BLOOM_SHARE=3 runs a third of them, drawn by the seed; a script with one case then runs it one time in
+# three.
 run_cases() {
 	local case status n=0 failed=0 skipped=0 reason result left wanted share=${XDP_BLOOM_SHARE:-1}
 	local -a cases=()

@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/inotify.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -20,6 +19,7 @@
 #include "base/stop.h"
 #include "change/guard_rails.h"
 #include "feeds/route_writer.h"
+#include "feeds/state_watch.h"
 #include "sets/bogons.h"
 #include "sets/ranges.h"
 #include "state/bans.h"
@@ -191,32 +191,6 @@ static void make(struct announcer *a)
 
 /* --- When the state changes --- */
 
-/*
- * Who writes holds the lock until it is committed. The database and its log say too little: what is in the log is not
- * yet committed, and when it is neither of them changes again.
- */
-static int watch(struct announcer *a)
-{
-	a->watch = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
-	if (a->watch < 0 || inotify_add_watch(a->watch, a->context->state, IN_CLOSE_WRITE) < 0)
-		return because(-errno, "%s: %s", a->context->state, strerror(errno));
-	return 0;
-}
-
-static void look(struct announcer *a)
-{
-	char buf[8192] __attribute__((aligned(__alignof__(struct inotify_event))));
-	ssize_t n;
-
-	while ((n = read(a->watch, buf, sizeof(buf))) > 0)
-		for (char *at = buf; at < buf + n;) {
-			const struct inotify_event *e = (const struct inotify_event *)at;
-
-			a->todo = a->todo || e->mask & IN_Q_OVERFLOW || (e->len && !strcmp(e->name, STATE_LOCK));
-			at += sizeof(*e) + e->len;
-		}
-}
-
 static void wait_until(const struct announcer *a, int64_t at)
 {
 	struct pollfd told = { .fd = a->watch, .events = POLLIN };
@@ -233,7 +207,7 @@ static void keep_up(struct announcer *a)
 		bool was = a->todo;
 		int64_t now;
 
-		look(a);
+		a->todo = state_watch_ended(a->watch) || a->todo;
 		now = clock_ms();
 		a->todo = a->todo || now >= a->look_at || now >= a->end_at;
 		if (a->todo && !was && a->next < now + TOGETHER_MS)
@@ -293,8 +267,12 @@ static int be_alone(struct announcer *a)
 int announce(struct context *context, const struct announce_options *options)
 {
 	struct announcer a = { .context = context, .options = options, .watch = -1, .lock = -1 };
-	int err = be_alone(&a) ?: watch(&a) ?: route_writer_open(&a.writer, options->table, options->family);
+	int err = be_alone(&a);
 
+	if (!err) {
+		a.watch = state_watch_open(context->state);
+		err = a.watch < 0 ? a.watch : route_writer_open(&a.writer, options->table, options->family);
+	}
 	stop_on(SIGINT);
 	stop_on(SIGTERM);
 	stop_on(STOP_FOR_GOOD);

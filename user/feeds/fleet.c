@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/inotify.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -18,6 +17,7 @@
 #include "base/trusted_dir.h"
 #include "feeds/fleet_members.h"
 #include "feeds/fleet_saying.h"
+#include "feeds/state_watch.h"
 #include "state/events.h"
 #include "state/grants.h"
 
@@ -48,34 +48,6 @@ struct fleet_process {
 };
 
 /* --- The state ---------------------------------------------------------------------------------------------------- */
-
-static int watch_state(const struct context *context)
-{
-	int fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
-
-	if (fd >= 0 && inotify_add_watch(fd, context->state, IN_MODIFY | IN_CREATE | IN_MOVED_TO | IN_ONLYDIR) >= 0)
-		return fd;
-	close_fd(fd);
-	return because(-errno, "%s: %s", context->state, strerror(errno));
-}
-
-/* Only its own files: what is shown of it lies there, too. */
-static bool state_changed(int watch)
-{
-	char buf[4096] __attribute__((aligned(__alignof__(struct inotify_event))));
-	bool changed = false;
-	ssize_t n;
-
-	while ((n = read(watch, buf, sizeof(buf))) > 0)
-		for (char *at = buf; at < buf + n;) {
-			const struct inotify_event *e = (const struct inotify_event *)at;
-
-			changed = changed || e->mask & IN_Q_OVERFLOW ||
-				  (e->len && !strncmp(e->name, STATE_DATABASE, strlen(STATE_DATABASE)));
-			at += sizeof(*e) + e->len;
-		}
-	return changed;
-}
 
 /* What other commands have changed. */
 static int look(struct fleet_process *p)
@@ -292,7 +264,7 @@ static int turn(struct fleet_process *p)
 		err = begin(p);
 	if (!err && p->talk.fd >= 0)
 		err = take_all(p);
-	if (state_changed(p->watch)) {
+	if (state_watch_ended(p->watch)) {
 		p->changed = true;
 		p->look_wait = LOOK_SOON_MS;
 	}
@@ -350,7 +322,7 @@ int fleet_run(struct context *context)
 	stop_on(SIGINT);
 	stop_on(SIGTERM);
 	signal(SIGPIPE, SIG_IGN);
-	p.watch = watch_state(context);
+	p.watch = state_watch_open(context->state);
 	err = p.watch < 0 ? p.watch : members_begin(&p.members, context, &p.talk, p.fleet.name);
 	saying_begin(&p.own, context, &p.talk, &p.seen);
 	if (!err)
