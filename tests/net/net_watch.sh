@@ -334,14 +334,16 @@ packet_sockets() {
 	[ "$(tail -n +2 /proc/net/packet | wc -l)" = "$1" ]
 }
 
-# A flood does not buy more than so many a second, but for the queue of its first moment.
+# A flood does not buy more than so many a second, but for the queue of a moment in which nobody read.
 passed_bounded() {
-	local begin seconds most
+	local begin seconds
 
 	filtering bad
 	begin=$(date +%s%N)
 	watching seen -j watch --passed
+	kill -STOP $watcher
 	send 0 -n 20000 -b banned -c clean
+	kill -CONT $watcher
 	kill -INT $watcher
 	end_of $watcher || fail "watch ended with $?"
 	seconds=$((($(date +%s%N) - begin) / 1000000000 + 1))

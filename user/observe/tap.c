@@ -19,11 +19,12 @@
 #include "base/clock.h"
 #include "base/log.h"
 
-#define ADAPT	   100	 /* after so many samples, or when as many should have come; */
-#define AT_ONCE	   200	 /* so many, and it does not wait until then */
-#define MANY	   65536 /* of all that some sources send */
-#define QUIETER	   8	 /* less than wanted: so many times as likely, at most */
-#define QUEUE	   (4 << 20)
+#define ADAPT	   100	     /* after so many samples, or when as many should have come; */
+#define AT_ONCE	   200	     /* so many, and it does not wait until then */
+#define MANY	   65536     /* of all that some sources send */
+#define QUIETER	   8	     /* less than wanted: so many times as likely, at most */
+#define QUEUE	   (1 << 20) /* what nobody reads for a moment: a second or two of what is wanted */
+#define QUEUE_ALL  (4 << 20) /* where all that some sources send is wanted */
 #define OF_ALL	   4294967296.0
 #define ALL	   1.0
 #define HEADER_TCP 20
@@ -148,7 +149,7 @@ static int open_tap(struct tap *tap, const struct taps *taps)
 	struct sockaddr_ll at = { .sll_family = AF_PACKET,
 				  .sll_protocol = htons(ETH_P_ALL),
 				  .sll_ifindex = (int)tap->ifindex };
-	int on = 1, queue = QUEUE, err;
+	int on = 1, queue = taps->one_in ? QUEUE_ALL : QUEUE, err;
 
 	tap->fd = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (tap->fd < 0)
