@@ -33,7 +33,7 @@ static int64_t now_given(void);
 /* Who is asked of an interface that is not there is refused; so is the n-th call, if it is to fail. */
 static struct {
 	bool open, out, aux, vnet, forced, plain;
-	int ifindex;
+	int ifindex, queue;
 	unsigned int allows; /* of 2^32 */
 	unsigned int waiting, seen;
 } sockets[MOST];
@@ -85,10 +85,12 @@ static int setsockopt_given(int fd, int level, int what, const void *value, unsi
 		*(what == PACKET_IGNORE_OUTGOING ? &sockets[fd - FIRST].out
 		  : what == PACKET_AUXDATA	 ? &sockets[fd - FIRST].aux
 						 : &sockets[fd - FIRST].vnet) = true;
-	else if (level == SOL_SOCKET && size == sizeof(int) && *(const int *)value == 4 << 20)
+	else if (level == SOL_SOCKET && size == sizeof(int)) {
 		*(what == SO_RCVBUFFORCE ? &sockets[fd - FIRST].forced : &sockets[fd - FIRST].plain) = true;
-	else
+		sockets[fd - FIRST].queue = *(const int *)value;
+	} else {
 		abort();
+	}
 	return 0;
 }
 
@@ -243,7 +245,8 @@ static void interfaces(void)
 		goto out;
 	CHECK(sockets[0].out && sockets[0].aux && sockets[0].vnet && sockets[0].forced && !sockets[0].plain,
 	      "not all is asked of it");
-	CHECK(sockets[0].allows == 4294967295U, "%u", sockets[0].allows);
+	CHECK(sockets[0].allows == 4294967295U && sockets[0].queue == 1 << 20, "%u, %d", sockets[0].allows,
+	      sockets[0].queue);
 	memcpy(on, three, sizeof(three));
 	on[0].mode = MODE_SKB;
 	if (!follows(taps, on, 7, 0, "0:2w 1:3w 3:4 "))
@@ -260,6 +263,10 @@ static void interfaces(void)
 		goto out;
 	lost = -1;
 	follows(taps, on, 0, 0, "");
+	taps_free(taps);
+	begin();
+	taps = taps_of_sources(1);
+	CHECK(follows(taps, three, 1, 0, "0:2 ") && sockets[0].queue == 4 << 20, "%d", sockets[0].queue);
 out:
 	taps_free(taps);
 }
