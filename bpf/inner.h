@@ -25,11 +25,27 @@
 #define INNER_ETHERNET	0x6558
 #define INNER_IS(x, at) ((__u64)(x) << 16 | ((at)&0xffff))
 #define INNER_FAMILY(x) ((x) >> 16)
+#define INNER_TAGS	TAGS_MAX
+#define INNER_HIDDEN	0x7ffffffe /* as ANSWER_HIDDEN, and no other answer */
 #define INNER_AT(x)	((x)&0xffff)
 
 inline_always __u64 inner_typed(__s64 type, __u64 at)
 {
 	return type == ETH_P_IP ? INNER_IS(SOURCE_IPV4, at) : type == ETH_P_IPV6 ? INNER_IS(SOURCE_IPV6, at) : 0;
+}
+
+/* The end of the tunnel takes off any number of tags, too. */
+inline_never __u64 inner_tagged(PACKET *from, __s64 type, __u64 at)
+{
+	NOT_UNROLLED
+	for (int i = 0; i < INNER_TAGS; i++) {
+		if (type != ETH_P_8021Q && type != ETH_P_8021AD)
+			return inner_typed(type, at);
+		type = read_two(from, at + sizeof(__u16));
+		at += sizeof(struct vlan_tag);
+		ANY_15_BITS(at, type);
+	}
+	return type == ETH_P_8021Q || type == ETH_P_8021AD ? INNER_IS(SOURCE_HIDDEN, at) : inner_typed(type, at);
 }
 
 /* As the kernel reads it: it knows neither other versions nor routes in it. */
@@ -42,16 +58,19 @@ inline_never __u64 inner_gre(PACKET *from, __u64 at)
 	at += 4 + (flags >> 13 & 4) + (flags >> 11 & 4) + (flags >> 10 & 4);
 	ANY_15_BITS(at, flags);
 	if (type == INNER_ETHERNET)
-		return inner_typed(read_two(from, at + 12), at + ETH_HLEN);
+		return inner_tagged(from, read_two(from, at + 12), at + ETH_HLEN);
 	if (type != INNER_WCCP)
-		return inner_typed(type, at);
+		return inner_tagged(from, type, at);
 	first = read_two(from, at);
 	if (flags || first < 0)
 		return 0;
 	return INNER_IS(SOURCE_IPV4, first >> 12 == 4 ? at : at + 4);
 }
 
-/* Which of the two it is, and where; 0: there is none, or it is in another fragment. base: where the frame begins. */
+/*
+ * Which of the two it is or SOURCE_HIDDEN, and where; 0: there is none, or it is in another fragment. base: where the
+ * frame begins.
+ */
 inline_always __u64 inner_find(PACKET *from, const void *base, const void *end)
 {
 	struct source source;
@@ -139,14 +158,18 @@ inline_never __u32 decide_inner(const struct generation *g, __u64 family, const 
 	return answer & ANSWER_DROP ? answer : decide_inner6(g, addr);
 }
 
-/* The answer for a packet that is not dropped by itself. */
+/* The answer for a packet that is not dropped by itself, or INNER_HIDDEN. */
 inline_always __u32 inner_judge(const struct generation *g, PACKET *from, __u32 answer)
 {
 	struct inner inner = { 0 };
 	__u64 where = find_inner(from);
 	__u32 found;
 
-	if (!where || inner_read(from, where, &inner))
+	if (!where)
+		return answer;
+	if (INNER_FAMILY(where) == SOURCE_HIDDEN)
+		return INNER_HIDDEN;
+	if (inner_read(from, where, &inner))
 		return answer;
 	if (MATCH != MATCH_DESTINATION) {
 		found = decide_inner(g, INNER_FAMILY(where), inner.source);

@@ -134,6 +134,26 @@ inline_always int parse_pppoe(const void *at, const void *end, struct source *so
 
 #define PARSE_VLAN(proto) ((proto) == NET16(ETH_P_8021Q) || (proto) == NET16(ETH_P_8021AD))
 
+/* Of a packet that begins with IP, and maybe ends behind its first byte: the type that a frame would name. */
+inline_always __u16 parse_version(const __u8 *at)
+{
+	return *at >> 4 == 4 ? NET16(ETH_P_IP) : (*at >> 4 & 15) == 6 ? NET16(ETH_P_IPV6) : 0;
+}
+
+/*
+ * Whoever sends it through GRE names its type, and may name a tag's: one of no VLAN the stack takes off there, too. By
+ * its bytes it may be IPv6 as well, though hardly one that comes in one piece.
+ */
+inline_always int parse_bare_tag(const void *at, const void *end)
+{
+	const struct vlan_tag *tag = at;
+	const __u8 *behind = (const __u8 *)(tag + 1);
+
+	if (!PARSE_FITS(tag, sizeof(*tag) + 1, end) || tag->tci & NET16(0x0fff))
+		return 0;
+	return PARSE_VLAN(tag->proto) || (tag->proto && tag->proto == parse_version(behind));
+}
+
 /* How many bytes the tags behind the usual ones take; 0: the packet ends within. (A pointer could be to the stack.) */
 inline_never __u32 parse_deeper(const struct vlan_tag *tag, const void *end)
 {

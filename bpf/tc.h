@@ -57,9 +57,41 @@ inline_never int read_pulled(struct __sk_buff *ctx, void *to, __u64 bytes)
 /* A root says it to what it jumps to: packets begin with IP. */
 #define IS_BARE(ctx) ((ctx)->cb[0])
 
-inline_always __u16 type_of(const char *ip)
+/* A tag's place: the stack has taken off the first, and says what is next. */
+inline_always int is_tagged(const struct __sk_buff *ctx, const char *at)
 {
-	return *ip >> 4 == 4 ? NET16(ETH_P_IP) : (*ip >> 4 & 15) == 6 ? NET16(ETH_P_IPV6) : 0;
+	return PARSE_VLAN((__u16)ctx->protocol) && parse_bare_tag(at, at + sizeof(struct ipv4_header));
+}
+
+inline_always __u16 type_of(const struct __sk_buff *ctx, const char *at)
+{
+	return is_tagged(ctx, at) ? NET16(ETH_P_8021Q) : parse_version((const __u8 *)at);
+}
+
+inline_always int read_behind(struct __sk_buff *ctx, struct headers *headers, __u32 at, __u16 type)
+{
+	__u32 bytes = type == NET16(ETH_P_IPV6) ? sizeof(struct ipv6_header) : sizeof(struct ipv4_header);
+
+	return bpf_skb_load_bytes_relative(ctx, at, headers->bytes + at, bytes, BPF_HDR_START_NET);
+}
+
+/* Each tag, and what is behind the last of them. */
+inline_never int find_tagged(struct __sk_buff *ctx, struct headers *headers, int pull)
+{
+	const __u64 most = LINK_HEADER + TAGS_MAX * sizeof(struct vlan_tag) + sizeof(struct ipv6_header);
+	struct vlan_tag *tag = (struct vlan_tag *)headers->bytes;
+
+	headers->eth.proto = NET16(ETH_P_8021Q);
+	if (pull)
+		bpf_skb_pull_data(ctx, ctx->len < most ? ctx->len : most);
+	UNROLL
+	for (int i = 0; i < TAGS_MAX; i++) {
+		if (bpf_skb_load_bytes_relative(ctx, i * sizeof(*tag), tag + i, sizeof(*tag), BPF_HDR_START_NET))
+			return 1;
+		if (!PARSE_VLAN(tag[i].proto))
+			return read_behind(ctx, headers, (i + 1) * sizeof(*tag), tag[i].proto);
+	}
+	return 0;
 }
 
 inline_always int find_bare_with(struct __sk_buff *ctx, struct headers *headers, int pull)
@@ -67,7 +99,9 @@ inline_always int find_bare_with(struct __sk_buff *ctx, struct headers *headers,
 	if (READ_HEADERS(ctx, headers->bytes, sizeof(struct ipv4_header)) &&
 	    (!pull || read_pulled(ctx, headers->bytes, sizeof(struct ipv4_header))))
 		return 1;
-	headers->eth.proto = type_of(headers->bytes);
+	if (is_tagged(ctx, headers->bytes))
+		return find_tagged(ctx, headers, pull);
+	headers->eth.proto = parse_version((const __u8 *)headers->bytes);
 	if (headers->eth.proto != NET16(ETH_P_IPV6))
 		return !headers->eth.proto;
 	return READ_HEADERS(ctx, headers->bytes, sizeof(struct ipv6_header)) &&
@@ -108,7 +142,7 @@ inline_always __u32 copy_packet(const struct __sk_buff *packet, struct sample *s
 	*eth = (struct ethernet){ 0 };
 	if (read_pulled(ctx, eth + 1, whole))
 		return sizeof(*eth);
-	eth->proto = type_of((const char *)(eth + 1));
+	eth->proto = type_of(ctx, (const char *)(eth + 1));
 	return sizeof(*eth) + whole;
 }
 
@@ -233,6 +267,7 @@ rare:
 		return TC_ACT_UNSPEC;
 	}
 	if (answer == (int)ANSWER_HIDDEN) {
+	hidden:
 		COUNT(&counters_out, COUNTER(port, REASON_HIDDEN));
 		return TC_ACT_SHOT;
 	}
@@ -242,7 +277,9 @@ rare:
 		answer = match_ended(&headers.eth, end, answer);
 	if (INNER_ON(G, answer)) {
 		answer = packet_inner(ctx, &headers.eth, end, answer);
-		goto spared;
+		if (answer != INNER_HIDDEN)
+			goto spared;
+		goto hidden;
 	}
 judged:
 	if (answer & ANSWER_DROP)

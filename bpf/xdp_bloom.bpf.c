@@ -103,8 +103,13 @@ int xdp_bloom_frags(struct xdp_md *ctx)
  * From a function of its own a program that is jumped to comes back (5.10 on x86-64, 6.0 on arm64), with a verdict that
  * the compiler does not see.
  */
-inline_never int judge_framed(struct xdp_md *ctx)
+inline_never int judge_framed(struct xdp_md *ctx, __u16 proto)
 {
+	struct ethernet *eth = (struct ethernet *)(long)ctx->data;
+
+	if (!PARSE_FITS(eth, sizeof(*eth), (const void *)(long)ctx->data_end))
+		return XDP_ABORTED;
+	*eth = (struct ethernet){ .proto = proto };
 	bpf_tail_call_static(ctx, &slot, 0);
 	return RARE(XDP_PASS);
 }
@@ -115,22 +120,20 @@ inline_never int judge_framed(struct xdp_md *ctx)
  */
 inline_always int judge_bare(struct xdp_md *ctx)
 {
-	const __u8 *version = (const __u8 *)(long)ctx->data;
-	struct ethernet *eth;
-	__u16 proto;
+	const __u8 *version = (const __u8 *)(long)ctx->data, *end = (const __u8 *)(long)ctx->data_end;
+	__u16 proto, tag;
 	int verdict;
 
-	if (!PARSE_FITS(version, 1, (const void *)(long)ctx->data_end))
+	if (!PARSE_FITS(version, 1, end))
 		return XDP_PASS;
-	proto = *version >> 4 == 4 ? NET16(ETH_P_IP) : *version >> 4 == 6 ? NET16(ETH_P_IPV6) : 0;
-	if (bpf_xdp_adjust_head(ctx, -(int)sizeof(*eth)))
+	proto = parse_version(version);
+	tag = parse_bare_tag(version, end) ? NET16(ETH_P_8021Q) : 0;
+	if (bpf_xdp_adjust_head(ctx, -(int)sizeof(struct ethernet)))
 		return XDP_ABORTED;
-	eth = (struct ethernet *)(long)ctx->data;
-	if (!PARSE_FITS(eth, sizeof(*eth), (const void *)(long)ctx->data_end))
-		return XDP_ABORTED;
-	*eth = (struct ethernet){ .proto = proto };
-	verdict = judge_framed(ctx);
-	return verdict == XDP_PASS && bpf_xdp_adjust_head(ctx, sizeof(*eth)) ? XDP_ABORTED : verdict;
+	verdict = tag ? judge_framed(ctx, tag) : XDP_PASS;
+	if (verdict == XDP_PASS && (!tag || proto == NET16(ETH_P_IPV6)))
+		verdict = judge_framed(ctx, proto);
+	return verdict == XDP_PASS && bpf_xdp_adjust_head(ctx, sizeof(struct ethernet)) ? XDP_ABORTED : verdict;
 }
 
 /* The root of such interfaces. */
@@ -421,8 +424,10 @@ rarer:
 	ASK_CODES(answer, codes);
 asked:
 	answer = packet_end(ctx, answer);
-	if (INNER_ON(G, answer))
+	if (INNER_ON(G, answer)) {
 		answer = packet_inner(ctx, answer);
+		asm goto("if %0 == %1 goto %l2" : : "r"(answer), "i"(INNER_HIDDEN) : : hidden);
+	}
 judged:
 	if (answer & ANSWER_SHADOW)
 		count(&list_counters, ANSWER_LABEL(answer), bytes);
@@ -443,6 +448,9 @@ codes:
 		answer = packet_codes(ctx);
 	RARE_ANSWER(answer, asked);
 	goto judged;
+hidden:
+	drop_hidden(port, bytes);
+	LEAVE(XDP_DROP);
 }
 
 SEC("xdp")

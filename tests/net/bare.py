@@ -6,7 +6,8 @@ bare.py relay FAR DEVICE...          carries packets between the tun devices of 
                                      namespace of process FAR; says "flowing", and goes on until it is killed. TUN_TYPE: of
                                      what kind they say that they are, by its number
 bare.py judged FAR WHAT...           in that namespace sends a packet from each address, or to it where it stands behind "to/", and
-                                     prints those whose packet a socket here was given
+                                     prints those whose packet a socket here was given. GRE_TAGS="TO TYPE/TCI...": from each, by GRE
+                                     to that address, with these tags (in hexadecimal) between GRE and IP
 """
 import ctypes
 import fcntl
@@ -62,6 +63,38 @@ def has(address):
     return True
 
 
+def checksum(data):
+    total = sum(struct.unpack(f">{len(data) // 2}H", data))
+    while total >> 16:
+        total = (total & 0xFFFF) + (total >> 16)
+    return ~total & 0xFFFF
+
+
+def udp(source, to, said):
+    """A packet of IP, with UDP and that in it."""
+    family = family_of(source)
+    said = said + b" " * (len(said) % 2)
+    length = 8 + len(said)
+    ends = socket.inet_pton(family, source) + socket.inet_pton(family, to)
+    header = struct.pack(">HHHH", PORT, PORT, length, 0)
+    header = header[:6] + struct.pack(">H", checksum(ends + struct.pack(">HH", 17, length) + header + said))
+    if family == socket.AF_INET6:
+        return struct.pack(">IHBB", 6 << 28, length, 17, 64) + ends + header + said
+    ip = struct.pack(">BBHHHBBH", 0x45, 0, 20 + length, 0, 0, 64, 17, 0)
+    return ip[:10] + struct.pack(">H", checksum(ip + ends)) + ends + header + said
+
+
+def tagged(carrier, tags, source, to, said):
+    """By GRE, behind VLAN tags, which the kernel takes off there, too."""
+    packet = udp(source, to, said)
+    types = [kind for kind, _ in tags] + [0x86DD if family_of(source) == socket.AF_INET6 else 0x0800]
+    gre = struct.pack(">HH", 0, types[0])
+    for (_, tci), then in zip(tags, types[1:]):
+        gre += struct.pack(">HH", tci, then)
+    with socket.socket(family_of(carrier), socket.SOCK_RAW, 47) as raw:
+        raw.sendto(gre + packet, (carrier, 0))
+
+
 def judged(far, *all_of_it):
     os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})  # so that packets do not overtake each other
     ours, theirs = (0, 1) if has(ENDS[socket.AF_INET][0]) else (1, 0)
@@ -91,6 +124,10 @@ def judged(far, *all_of_it):
             except socket.timeout:
                 pass
         for what in wanted:
+            if "GRE_TAGS" in os.environ:
+                carrier, *tags = os.environ["GRE_TAGS"].split()
+                tagged(carrier, [tuple(int(n, 16) for n in tag.split("/")) for tag in tags], what, to, what.encode())
+                continue
             says.get(what, says[end]).sendto(what.encode(), (what[3:] if what.startswith("to/") else to, PORT))
         for _ in range(30):
             says[end].sendto(b"end", (to, PORT))
@@ -99,7 +136,7 @@ def judged(far, *all_of_it):
                     what = hears[family].recvfrom(100)[0]
                     if what == b"end":
                         break
-                    heard.add(what.decode())
+                    heard.add(what.decode().strip())
                 break
             except socket.timeout:
                 pass

@@ -104,6 +104,32 @@ left() {
 	is "$(far python3 "$bare" judged $BASHPID "${all[@]/#/to/}" | sed 's|to/||' | paste -sd' ')" "$*" "who is heard at the other end"
 }
 
+# behind_tags END: those that the sender puts between GRE and IP, and the stack takes off.
+behind_tags() {
+	local tags
+
+	for tags in 8100/0 8100/4000 88a8/6000 "8100/0 8100/0" "8100/2000 88a8/e000 8100/7000 8100/0"; do
+		GRE_TAGS="$1 $tags" arrive "${clean[@]}"
+	done
+	GRE_TAGS="$1 8100/0 8100/0 8100/0 8100/0 8100/0 8100/0" arrive
+	arrive "${clean[@]}"
+}
+
+# tagged END MODE KIND ARGS...: there, and where a router looks into what it carries.
+tagged() {
+	device "${@:3}"
+	printf '%s\n' 192.0.2.7 203.0.113.0/24 2001:db8::7 >list
+	bloom load bad list --bogons=keep
+	if [ "$2" = tc ] || tunnels_are_clean "$3"; then
+		bloom attach edge9 --mode "$2"
+		behind_tags "$1"
+		bloom detach edge9
+	fi
+	bloom tune --inner on
+	bloom attach to-far --mode skb
+	behind_tags "$1"
+}
+
 # prepare [KIND]
 prepare() {
 	device "${1:-tun}"
@@ -213,4 +239,5 @@ no_others() {
 	is "$(get '.interfaces[0]|[.name,.mode]' show)" '["edge8","tc"]' "what show says"
 }
 
-run_cases "${kinds[@]/#/filters skb }" "${kinds[@]/#/leaves }" on_trial restores heals no_others "by_tc_alone tun" "by_tc_alone ppp" "leaves ppp"
+run_cases "${kinds[@]/#/filters skb }" "${kinds[@]/#/leaves }" on_trial restores heals no_others "by_tc_alone tun" "by_tc_alone ppp" "leaves ppp" \
+	"tagged 10.0.0.1 "{skb,tc}" gre local HERE4 remote THERE4" "tagged fd00::1 "{skb,tc}" ip6gre local HERE6 remote THERE6"

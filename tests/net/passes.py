@@ -11,7 +11,7 @@ import sys
 
 BANNED4, CLEAN4, OTHER4 = "192.0.2.7", "192.0.2.6", "198.51.100.1"
 BANNED6, CLEAN6, OTHER6 = "2001:db8::7", "2001:db8::6", "2001:db8::1"
-ARP, IPV4, IPV6, ETHERNET, MPLS = 0x0806, 0x0800, 0x86DD, 0x6558, 0x8847
+ARP, IPV4, IPV6, ETHERNET, MPLS, VLAN = 0x0806, 0x0800, 0x86DD, 0x6558, 0x8847, 0x8100
 IPIP, UDP, SIX, ROUTING, FRAGMENT, GRE, ESP, AH, ICMP6, NO_NEXT = 4, 17, 41, 43, 44, 47, 50, 51, 58, 59
 WITHIN = socket.inet_aton(BANNED4)
 
@@ -47,6 +47,12 @@ def gre(packet):
     return GRE, struct.pack("!HH", 0, packet[0]) + packet[1]
 
 
+def tagged(packet, times=1):
+    for _ in range(times):
+        packet = VLAN, struct.pack("!HH", 0, packet[0]) + packet[1]
+    return packet
+
+
 def ether(packet):
     return b"\x02\0\0\0\0\x02" + b"\x02\0\0\0\0\x01" + struct.pack("!H", packet[0]) + packet[1]
 
@@ -65,6 +71,9 @@ FRAMES = {
     "IPv6 in IPv6": ip6(CLEAN6, within(BAD6)),
     "GRE": ip4(CLEAN4, gre(BAD6)),
     "GRE with Ethernet": ip4(CLEAN4, gre((ETHERNET, ether(BAD4)))),
+    "GRE, tagged within": ip4(CLEAN4, gre(tagged(BAD4))),
+    "GRE with Ethernet, tagged within": ip4(CLEAN4, gre((ETHERNET, ether(tagged(BAD6, 4))))),
+    "GRE, tagged five times within": ip4(CLEAN4, gre(tagged(BAD4, 5))),
     "IP in IP, cut within the inner header": ip4(CLEAN4, (IPIP, BAD4[1][:8]), part=0x2000),
     "two tunnels, one within the other": ip4(CLEAN4, within(ip4(CLEAN4, within(BAD4)))),
     "VXLAN": ip4(CLEAN4, udp(4789, struct.pack("!II", 8 << 24, 7 << 8) + ether(BAD4))),

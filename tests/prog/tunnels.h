@@ -12,6 +12,7 @@ struct tunnel {
 	size_t size;
 	int family[2]; /* of the outer and of the inner one; the inner one 0: there is none to be seen */
 	ip6 source[2], destination[2];
+	bool hidden; /* behind more tags than are taken off */
 	const char *how;
 };
 
@@ -80,8 +81,25 @@ static size_t put_outer(struct tunnel *t, size_t at, size_t *protocol_at, bool *
 	return at;
 }
 
+/* Tags in front of what is at that place, which is returned; too many: where these end. */
+static size_t put_tags(struct tunnel *t, size_t type_at, size_t at, size_t *too_many)
+{
+	unsigned int n = ktap_random() % 3 ? 0 : 1 + ktap_random() % 6;
+	uint64_t type = (uint64_t)t->frame[type_at] << 8 | t->frame[type_at + 1];
+
+	for (unsigned int i = 1; i <= n; i++) {
+		frame_put(t->frame, type_at, ktap_random() % 2 ? 0x8100 : 0x88a8, 2);
+		type_at = at + 2;
+		at += 4;
+		if (i == 4 && n > 4)
+			*too_many = at;
+	}
+	frame_put(t->frame, type_at, type, 2);
+	return at;
+}
+
 /* What is between the two; true where the stack would find the inner one. */
-static bool put_between(struct tunnel *t, size_t *at, size_t protocol_at)
+static bool put_between(struct tunnel *t, size_t *at, size_t protocol_at, size_t *too_many)
 {
 	unsigned int kind = ktap_random() % 8, flags = (ktap_random() % 8) << 12 & 0x3000;
 	uint8_t *frame = t->frame;
@@ -110,6 +128,7 @@ static bool put_between(struct tunnel *t, size_t *at, size_t protocol_at)
 		t->how = "GRE with Ethernet";
 		frame_put(frame, type, 0x6558, 2);
 		*at = frame_put(frame, *at + 12, six ? 0x86dd : 0x0800, 2);
+		*at = put_tags(t, *at - 2, *at, too_many);
 	} else if (kind == 5) {
 		size_t begins = *at - 4 - 4 * (unsigned int)__builtin_popcount(flags);
 
@@ -125,6 +144,8 @@ static bool put_between(struct tunnel *t, size_t *at, size_t protocol_at)
 		if (!flags && ktap_random() % 2)
 			*at = frame_put(frame, *at, 0x12345678, 4);
 		return !flags;
+	} else {
+		*at = put_tags(t, *at - 2 - 4 * (unsigned int)__builtin_popcount(flags), *at, too_many);
 	}
 	return true;
 }
@@ -134,7 +155,7 @@ static void make_tunnel(struct tunnel *t)
 {
 	static const char *const links[] = { "", "\x81", "\x88\x81", "\x81\x81", "p" };
 	const char *link = links[ktap_random() % 5];
-	size_t at = 12, protocol_at, outer;
+	size_t at = 12, protocol_at, outer, too_many = 0;
 	bool first, seen;
 
 	t->family[0] = ktap_random() % 2 ? 6 : 4;
@@ -153,7 +174,7 @@ static void make_tunnel(struct tunnel *t)
 	}
 	outer = at + (t->family[0] == 6 ? 40 : 20);
 	at = put_outer(t, at, &protocol_at, &first);
-	seen = put_between(t, &at, protocol_at) && first;
+	seen = put_between(t, &at, protocol_at, &too_many) && first;
 	frame_put(t->frame, at, t->family[1] == 6 ? 0x60 : 0x45, 1);
 	put_addr(t->frame, put_addr(t->frame, at + (t->family[1] == 6 ? 8 : 12), t->family[1], t->source[1]),
 		 t->family[1], t->destination[1]);
@@ -163,7 +184,8 @@ static void make_tunnel(struct tunnel *t)
 		t->size = outer + ktap_random() % (at - outer + 1);
 	if (t->size < 60)
 		t->size = 60;
-	if (!seen || t->size < at)
+	t->hidden = seen && too_many && t->size >= too_many;
+	if (!seen || too_many || t->size < at)
 		t->family[1] = 0;
 }
 

@@ -64,6 +64,8 @@ bool replay_judge(const struct generation *g, const struct captured *p, __u32 *a
 	is = decide_packet(g, FRAME_AT(&frame), FRAME_AT(&frame) + frame.n);
 	if (is >= 0 && !(is & ANSWER_DROP) && g->inner)
 		is = inner_judge(g, &(struct packet_bytes){ FRAME_AT(&frame), frame.n }, (__u32)is);
+	if (is == INNER_HIDDEN)
+		is = (int)ANSWER_HIDDEN;
 	/* What ends has not ended yet. */
 	if (is > 0 && label_is_live(g, ANSWER_LABEL(is)))
 		is &= ~(__s64)0xff;
