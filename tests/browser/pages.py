@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """
 pages.py PID N SECONDS: N pages are open for so long, each of which asks for /page.json at 127.0.0.1:9913 as often as that says.
-Prints how much of a CPU the process took meanwhile, by the kernel's count in ns, in percent.
+Prints how many answers came, how many of them were others than the one before, and how much of a CPU the process took meanwhile,
+by the kernel's count in ns, in percent.
 """
 import http.client
 import json
@@ -11,7 +12,7 @@ import threading
 import time
 
 process, n, span = (int(word) for word in sys.argv[1:])
-failed, answered = [], []
+failed, answered, documents = [], [], set()
 
 
 def taken():
@@ -33,6 +34,7 @@ def page(begin, end):
                 raise http.client.HTTPException(answer.status)
             every = json.loads(document)["every"]
             answered.append(every)
+            documents.add(document)
         except (OSError, http.client.HTTPException) as error:
             failed.append(error)
         time.sleep(max(0, began + every - time.monotonic()))
@@ -52,4 +54,4 @@ if failed:
     sys.exit("%d of %d were not answered: %s" % (len(failed), len(failed) + len(answered), failed[0]))
 if len(answered) < n * span / (2 * max(answered, default=1)):
     sys.exit("only %d answers" % len(answered))
-print("%.2f" % share)
+print(len(answered), len(documents), "%.2f" % share)
