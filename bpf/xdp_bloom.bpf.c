@@ -256,10 +256,20 @@ inline_never __u32 packet_codes(struct xdp_md *ctx)
 	struct headers headers = { 0 };
 	struct source source;
 	int family = parse_source(data, end, &source);
+	__u32 answer;
 
 	if (family != SOURCE_IPV4 && GEN(G, frags) && copy_headers(ctx, &headers))
 		family = parse_source(headers.bytes, headers.bytes + HEADERS_MAX, &source);
-	return family == SOURCE_IPV4 ? decide_shadow(G, decide_codes4(G, source.ipv4)) : 0;
+	if (family != SOURCE_IPV4)
+		return 0;
+	answer = decide_shadow(G, decide_codes4(G, source.ipv4));
+	RARE_ANSWER(answer, rare);
+	return answer;
+rare:
+	/* Here, where the headers are, wherever they were. */
+	if (SCOPED(ANSWER_LABEL(answer)) || ANSWER_LABEL(answer) != LABEL_ENDS)
+		return answer;
+	return end_answer(answer, end_is_over4(NET32(source.ipv4)));
 }
 
 /* As a switch; an answer is no number below this. */

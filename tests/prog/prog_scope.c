@@ -16,6 +16,7 @@
 #include "base/close_fd.h"
 #include "base/log.h"
 #include "change/apply.h"
+#include "change/ends.h"
 #include "change/guard_needs.h"
 #include "kernel/attachment.h"
 #include "kernel/counters.h"
@@ -296,26 +297,24 @@ static bool put_ban(struct model_ban *b)
 	return CHECK(!err, "a ban is not put: %s", reason(err));
 }
 
-static bool make_world(void)
+/* The state is open then. */
+static int without_lists(void)
 {
-	struct guard guard = { .everything = true }; /* real lists may have an address of this machine */
 	struct list_info *lists = NULL;
-	int64_t last;
 	size_t n = 0;
 	int err = state_open(&state, &own_context, true) ?: state_lists(state, &lists, &n) ?: state_bans_clear(state);
 
 	for (size_t i = 0; i < n && !err; i++)
 		err = state_list_drop(state, lists[i].name);
 	free(lists);
-	w = (struct world){ .n = 2 + below(LISTS - 1) };
-	for (size_t i = 0; i < w.n && !err; i++)
-		if (!put_list(&w.list[i], (unsigned int)i, below(6)))
-			err = -EINVAL;
-	if (!err && !held_n && below(2) && !put_many())
-		err = -EINVAL;
-	for (size_t i = below(BANS); i && !err; i--, w.bans++)
-		if (!put_ban(&w.ban[w.bans]))
-			err = -EINVAL;
+	return err;
+}
+
+static bool put_in_force(int err)
+{
+	struct guard guard = { .everything = true }; /* real lists may have an address of this machine */
+	int64_t last;
+
 	live_open(&live, &own_context);
 	last = clock_boot();
 	err = err ?: apply(state, &live, &guard);
@@ -326,6 +325,22 @@ static bool make_world(void)
 	state_close(state);
 	live_close(&live);
 	return CHECK(!err, "a world: %s", reason(err));
+}
+
+static bool make_world(void)
+{
+	int err = without_lists();
+
+	w = (struct world){ .n = 2 + below(LISTS - 1) };
+	for (size_t i = 0; i < w.n && !err; i++)
+		if (!put_list(&w.list[i], (unsigned int)i, below(6)))
+			err = -EINVAL;
+	if (!err && !held_n && below(2) && !put_many())
+		err = -EINVAL;
+	for (size_t i = below(BANS); i && !err; i--, w.bans++)
+		if (!put_ban(&w.ban[w.bans]))
+			err = -EINVAL;
+	return put_in_force(err);
 }
 
 /* --- A packet --------------------------------------------------------------------------------------------------------
@@ -657,8 +672,21 @@ static bool ask(struct packet *p, int program)
 	       CHECK(label == -2 || counted == label, "answer %x is on the account %d, not %d", answer, counted, label);
 }
 
-static void say(const struct packet *p)
+/* When its ban ends, by the generation's own map. */
+static void say_end(const char *whose, struct addr addr)
 {
+	struct end_key key = end_key_of(addr, (unsigned int)addr_width(addr.family));
+	int map = get_pin(kernel_live_generation(&own_context), PIN_ENDS);
+	__u64 until;
+
+	if (map >= 0 && !bpf_map_lookup_elem(map, &key, &until))
+		printf("# the %s's ends in %" PRId64 " ms\n", whose, ((int64_t)until - clock_boot()) / 1000000);
+	close_fd(map);
+}
+
+static void say(struct packet *p, int asking)
+{
+	struct ask_frame made = { .ifindex = p->interface, .scopes = 1 };
 	char source[PREFIX_TEXT_MAX], to[PREFIX_TEXT_MAX];
 
 	printf("# %s to %s, protocol %d, port %ld, on %u, %zu bytes:", prefix_text(source, p->source, -1),
@@ -680,6 +708,10 @@ static void say(const struct packet *p)
 			       w.ban[i].over   ? " is over"
 			       : w.ban[i].ends ? " ends"
 					       : " does not end");
+	say_end("source", p->source);
+	say_end("destination", p->to);
+	memcpy(p->frame, &made, sizeof(made));
+	printf("# asked: %x\n", (unsigned int)run(asking, p, 0));
 }
 
 /* The verifier gives up at a million; another compiler's programs, or a larger set's, need more than these. */
@@ -705,7 +737,7 @@ static void some_packets(unsigned long n, const int program[MATCH_KINDS], int as
 		for (unsigned int m = 0; m < MATCH_KINDS && well && p.interface == 1; m++)
 			well = judge(m, &p, program[m], unread);
 		if (!well || !ask(&p, asking))
-			say(&p);
+			say(&p, asking);
 	}
 }
 
@@ -749,6 +781,41 @@ static void packets(void)
 	printf("# %lu packets in %lu worlds, %" PRIu64 " could not be read\n", all - left, worlds, unread_sum);
 }
 
+/* A ban that is over and one that is not, each of a packet that is cut at each of its bytes, with a roster of codes. */
+static void cut_anywhere(void)
+{
+	struct ban ban = { .added = 1, .reason = "", .first = { 0x2d000009, 4 }, .length = 32 };
+	struct packet p = { .size = 60 };
+	int err = without_lists();
+	bool renewed;
+
+	if (!frags)
+		return ktap_skip("this kernel has no packets in several buffers");
+	if (!err && !put_many())
+		err = -EINVAL;
+	ban.expires = time(NULL) + 3600;
+	for (int lasts = 0; lasts < 2 && !err; lasts++, ban.first.num++) {
+		ban.due = clock_boot() + (lasts ? 3600 * 1000000000LL : SOON);
+		err = state_ban_put(state, &ban, &renewed);
+	}
+	if (!put_in_force(err))
+		return;
+	put16(p.frame + 12, 0x0800);
+	p.frame[14] = 0x45;
+	for (unsigned int m = 0; m < MATCHES; m++) {
+		int program = get_pin(kernel_live_generation(&own_context), match_pins[m].program);
+
+		for (int lasts = 0; lasts < 2; lasts++)
+			for (size_t first = 14; first < p.size && !ktap_failed; first++) {
+				put_num(p.frame + 26, 0x2d000009 + (ip6)lasts, 4);
+				put_num(p.frame + 30, 0x2d000009 + (ip6)lasts, 4);
+				CHECK(run(program, &p, first) == (lasts ? DROP : PASS), "match %u, cut at %zu: %s", m,
+				      first, lasts ? "it passes" : "it is dropped, and its ban is over");
+			}
+		close_fd(program);
+	}
+}
+
 static void real_lists(void)
 {
 	const char *folder = getenv("XDP_BLOOM_LISTS");
@@ -780,6 +847,7 @@ static void use_all(void)
 static int run_cases(void)
 {
 	static const struct ktap_case cases[] = { { "roots for all of it", use_all },
+						  { "cut anywhere", cut_anywhere },
 						  { "packets", packets },
 						  { "real lists", real_lists } };
 	int err = kernel_ready(&own_context) ?: kernel_base(&own_context, 0);
