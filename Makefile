@@ -492,10 +492,10 @@ match: deps-test ## a million made packets by source, by destination and by both
 	@$(MAKE) --no-print-directory tests
 	XDP_BLOOM_PACKETS=1000000 $(BUILD)/tests/prog_match
 
-matrix: deps-test ## each mode, match and family on each type of link, here and in other kernels with every driver, under QEMU; KERNELS
+matrix: deps-test ## each mode, match and family on each type of link, and all types of GRE, here and in other kernels with every driver, under QEMU; KERNELS
 	@$(MAKE) --no-print-directory tests
 	XDP_BLOOM=$(abspath $(BUILD))/xdp-bloom TRAFFIC=$(abspath $(BUILD))/tests/traffic tests/net/net_matrix.sh || [ $$? = 4 ]
-	+KERNEL_LIMIT=$(or $(KERNEL_LIMIT),1200) KERNEL_FLAVOUR= KERNEL_TESTS=net_matrix.sh \
+	+KERNEL_LIMIT=$(or $(KERNEL_LIMIT),1800) KERNEL_FLAVOUR= KERNEL_TESTS='net_matrix.sh XDP_BLOOM_CASES=tagged|types:net_bare.sh' \
 		tests/support/ktap-status.sh tests/kernels/run.sh $(or $(KERNELS),bullseye bookworm trixie)
 
 compilers: deps ## both sides by clang 14 to 19, user space by gcc, and what the kernel says of the programs; COMPILERS

@@ -181,7 +181,7 @@ bans_end() {
 	veth 0
 	an_image
 	there bloom attach edge0
-	there bloom add --ttl 2s 48.0.0.1 45.0.0.1 2a10:1::3 2a10:4::1
+	there bloom add --ttl 5s 48.0.0.1 45.0.0.1 2a10:1::3 2a10:4::1
 	printf '%s\n' 48.0.0.1 45.0.0.1 2a10:1::3 2a10:4::1 >banned
 	echo 48.0.0.2 >clean
 	send 0 -b banned -c clean

@@ -8,6 +8,8 @@ bare.py relay FAR DEVICE...          carries packets between the tun devices of 
 bare.py judged FAR WHAT...           in that namespace sends a packet from each address, or to it where it stands behind "to/", and
                                      prints those whose packet a socket here was given. GRE_TAGS="TO TYPE/TCI...": from each, by GRE
                                      to that address, with these tags (in hexadecimal) between GRE and IP
+bare.py types FAR TO FROM            in that namespace sends packets of FROM by GRE to that address, with each of its 65,536 types, and
+                                     behind a tag, too; prints those whose packet a socket here was given
 """
 import ctypes
 import fcntl
@@ -147,4 +149,38 @@ def judged(far, *all_of_it):
             print(what)
 
 
-{"relay": relay, "judged": judged}[sys.argv[1]](*sys.argv[2:])
+def types(far, to, source):
+    hears = socket.socket(family_of(source), socket.SOCK_DGRAM)
+    hears.bind(("", PORT))
+    enter(far)
+    heard = []
+
+    def listen(wait):
+        hears.settimeout(wait)
+        try:
+            while True:
+                said = hears.recv(100)
+                if said == b"end.":
+                    return True
+                heard.append(said.decode())
+        except (BlockingIOError, socket.timeout):
+            return False
+
+    end = ENDS[family_of(source)]
+    with socket.socket(family_of(to), socket.SOCK_RAW, 47) as raw, socket.socket(family_of(source), socket.SOCK_DGRAM) as last:
+        last.bind((end[1], PORT))
+        for tag in b"", struct.pack(">HH", 0, 0x0800 if family_of(source) == socket.AF_INET else 0x86DD):
+            for kind in range(65536):
+                said = b"%04x" % kind if not tag else b"tagged %04x." % kind
+                raw.sendto(struct.pack(">HH", 0, kind) + tag + udp(source, end[0], said), (to, 0))
+                if kind % 64 == 0:
+                    listen(0)
+        for _ in range(30):
+            last.sendto(b"end.", (end[0], PORT))
+            if listen(1):
+                print(*(what.strip(".") for what in heard), sep="\n")
+                return
+    sys.exit("the end does not come")
+
+
+{"relay": relay, "judged": judged, "types": types}[sys.argv[1]](*sys.argv[2:])

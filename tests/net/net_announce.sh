@@ -48,7 +48,7 @@ what_it_does() {
 	announces --verbose
 	until_routes 2001:db8:7::/48 45.0.0.1 45.0.1.0/24
 	wait_until "that one is taken" grep -qs "table 667: 1 ban is not announced: somebody else has a route" said
-	bloom add 45.0.0.2 --ttl 2s
+	bloom add 45.0.0.2 --ttl 5s
 	bloom del 45.0.1.0/24
 	wait_until "that it came" grep -qs " routes, 1 came" said
 	# Nobody takes it out of the state.

@@ -130,6 +130,31 @@ tagged() {
 	behind_tags "$1"
 }
 
+# Of all that GRE's sender may say, IP (and a cache's, which the kernel takes for IPv4) and tags of both kinds are what the stack
+# delivers; nothing of it is heard of who is banned.
+types() {
+	local address wanted
+
+	device gre local HERE4 remote THERE4
+	for address in 192.0.2.7 2001:db8::7; do
+		echo $address >list
+		bloom load bad list --force
+		wanted="0800 883e tagged 8100 tagged 883e tagged 88a8"
+		[ $address = 192.0.2.7 ] || wanted="86dd tagged 8100 tagged 88a8"
+		is "$(python3 "$bare" types "$far" 10.0.0.1 $address | paste -sd' ')" "$wanted" "what is heard without a filter"
+		if tunnels_are_clean gre; then
+			bloom attach edge9 --mode skb
+			is "$(python3 "$bare" types "$far" 10.0.0.1 $address)" "" "what is heard"
+			bloom detach edge9
+		fi
+		bloom tune --inner on
+		bloom attach to-far --mode skb
+		is "$(python3 "$bare" types "$far" 10.0.0.1 $address)" "" "what is heard where packets are looked into"
+		bloom detach to-far
+		bloom tune --inner off
+	done
+}
+
 # prepare [KIND]
 prepare() {
 	device "${1:-tun}"
@@ -239,5 +264,5 @@ no_others() {
 	is "$(get '.interfaces[0]|[.name,.mode]' show)" '["edge8","tc"]' "what show says"
 }
 
-run_cases "${kinds[@]/#/filters skb }" "${kinds[@]/#/leaves }" on_trial restores heals no_others "by_tc_alone tun" "by_tc_alone ppp" "leaves ppp" \
+run_cases types "${kinds[@]/#/filters skb }" "${kinds[@]/#/leaves }" on_trial restores heals no_others "by_tc_alone tun" "by_tc_alone ppp" "leaves ppp" \
 	"tagged 10.0.0.1 "{skb,tc}" gre local HERE4 remote THERE4" "tagged fd00::1 "{skb,tc}" ip6gre local HERE6 remote THERE6"
