@@ -63,7 +63,7 @@ inline_always int is_tagged(const struct __sk_buff *ctx, const char *at)
 	return PARSE_VLAN((__u16)ctx->protocol) && parse_bare_tag(at, at + sizeof(struct ipv4_header));
 }
 
-inline_always __u16 type_of(const struct __sk_buff *ctx, const char *at)
+inline_never __u16 type_of(const struct __sk_buff *ctx, const char *at)
 {
 	return is_tagged(ctx, at) ? NET16(ETH_P_8021Q) : parse_version((const __u8 *)at);
 }
