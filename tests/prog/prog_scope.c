@@ -786,11 +786,12 @@ static void cut_anywhere(void)
 {
 	struct ban ban = { .added = 1, .reason = "", .first = { 0x2d000009, 4 }, .length = 32 };
 	struct packet p = { .size = 60 };
-	int err = without_lists();
 	bool renewed;
+	int err;
 
 	if (!frags)
 		return ktap_skip("this kernel has no packets in several buffers");
+	err = without_lists();
 	if (!err && !put_many())
 		err = -EINVAL;
 	ban.expires = time(NULL) + 3600;
