@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Runs one test for prove: exit status 4 says that all of it was skipped, which its output says too. What is skipped, and
 # why, also goes into the file that XDP_BLOOM_SKIPPED names, a line each. What a failed one says, and the seed that it
-# began with, prove would keep to itself; it goes into the file that XDP_BLOOM_FAILED names, too. What a test took of the processors goes into a file of
-# the directory XDP_BLOOM_COSTS: prove gives to each what others took meanwhile.
+# began with, prove would keep to itself; it goes into the file that XDP_BLOOM_FAILED names, too. What a test took of the
+# processors goes into a file of the directory XDP_BLOOM_COSTS: prove gives to each what others took meanwhile.
 said=
 seed=
 "$@" | while IFS= read -r line; do
