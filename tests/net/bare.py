@@ -19,6 +19,8 @@ import socket
 import struct
 import sys
 
+from checksum import checksum
+
 PORT = 4711
 ENDS = {socket.AF_INET: ("10.9.0.1", "10.9.0.2"), socket.AF_INET6: ("fd09::1", "fd09::2")}
 TUNSETIFF, TUNSETLINK, IFF_TUN, IFF_NO_PI, CLONE_NEWNET = 0x400454CA, 0x400454CD, 1, 0x1000, 0x40000000
@@ -65,17 +67,9 @@ def has(address):
     return True
 
 
-def checksum(data):
-    total = sum(struct.unpack(f">{len(data) // 2}H", data))
-    while total >> 16:
-        total = (total & 0xFFFF) + (total >> 16)
-    return ~total & 0xFFFF
-
-
 def udp(source, to, said):
     """A packet of IP, with UDP and that in it."""
     family = family_of(source)
-    said = said + b" " * (len(said) % 2)
     length = 8 + len(said)
     ends = socket.inet_pton(family, source) + socket.inet_pton(family, to)
     header = struct.pack(">HHHH", PORT, PORT, length, 0)
@@ -138,7 +132,7 @@ def judged(far, *all_of_it):
                     what = hears[family].recvfrom(100)[0]
                     if what == b"end":
                         break
-                    heard.add(what.decode().strip())
+                    heard.add(what.decode())
                 break
             except socket.timeout:
                 pass
@@ -160,7 +154,7 @@ def types(far, to, source):
         try:
             while True:
                 said = hears.recv(100)
-                if said == b"end.":
+                if said == b"end":
                     return True
                 heard.append(said.decode())
         except (BlockingIOError, socket.timeout):
@@ -171,14 +165,14 @@ def types(far, to, source):
         last.bind((end[1], PORT))
         for tag in b"", struct.pack(">HH", 0, 0x0800 if family_of(source) == socket.AF_INET else 0x86DD):
             for kind in range(65536):
-                said = b"%04x" % kind if not tag else b"tagged %04x." % kind
+                said = (b"tagged " if tag else b"") + b"%04x" % kind
                 raw.sendto(struct.pack(">HH", 0, kind) + tag + udp(source, end[0], said), (to, 0))
                 if kind % 64 == 0:
                     listen(0)
         for _ in range(30):
-            last.sendto(b"end.", (end[0], PORT))
+            last.sendto(b"end", (end[0], PORT))
             if listen(1):
-                print(*(what.strip(".") for what in heard), sep="\n")
+                print(*heard, sep="\n")
                 return
     sys.exit("the end does not come")
 

@@ -19,6 +19,8 @@ import sys
 import threading
 import time
 
+from checksum import checksum
+
 BLOOM = os.environ["XDP_BLOOM"]
 WORK = os.environ["WORK"]
 PINS = os.environ["XDP_BLOOM_BPFFS"]
@@ -38,12 +40,6 @@ class Wrong(Exception):
 
 def now():
     return time.clock_gettime(time.CLOCK_BOOTTIME)
-
-
-def checksum(header):
-    total = sum(struct.unpack("!10H", header))
-    total = (total & 0xFFFF) + (total >> 16)
-    return ~(total + (total >> 16)) & 0xFFFF
 
 
 def frame(source, serial):

@@ -15,7 +15,8 @@ import subprocess
 import sys
 import time
 
-from confirm import BLOOM, CLOCK, WORK, checksum
+from checksum import checksum
+from confirm import BLOOM, CLOCK, WORK
 
 WINDOW = 64
 CLEAN = "198.51.100.1"

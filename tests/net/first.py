@@ -14,7 +14,7 @@ import struct
 import sys
 import time
 
-from confirm import checksum
+from checksum import checksum
 
 ATTACKS, RATE, BURST = (int(word) for word in sys.argv[1:])
 TICK = time.clock_getres(6)  # CLOCK_MONOTONIC_COARSE

@@ -10,7 +10,7 @@ import struct
 import subprocess
 import time
 
-from confirm import checksum
+from checksum import checksum
 from fleet_server import Server
 
 MEMBERS = int(os.environ.get('XDP_BLOOM_MEMBERS') or 16)

@@ -18,6 +18,8 @@ import subprocess
 import sys
 import time
 
+from checksum import checksum
+
 HERE4, HERE6 = "192.0.2.1", "2001:db8:77::1"
 CLEAN4, BANNED4 = "192.0.2.10", "192.0.2.66"
 CLEAN6, BANNED6 = "2001:db8:77::10", "2001:db8:77::66"
@@ -30,14 +32,6 @@ HOP, ROUTING, FRAGMENT, OPTIONS, NO_NEXT = 0, 43, 44, 60, 59
 SESSION = 1
 TAGS_MAX = 4  # bpf/parse.h
 IDENTITY = random.randrange(1 << 16)  # of fragments: what an earlier run has left over is not joined to this one's
-
-
-def checksum(data):
-    data += b"\0" * (len(data) % 2)
-    total = sum(struct.unpack(f"!{len(data) // 2}H", data))
-    while total >> 16:
-        total = (total & 0xFFFF) + (total >> 16)
-    return ~total & 0xFFFF
 
 
 class Whose:

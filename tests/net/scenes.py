@@ -17,7 +17,7 @@ import sys
 import threading
 import time
 
-from confirm import checksum
+from checksum import checksum
 
 SERVERS = {4: "192.0.2.1", 6: "2001:db8:1::1"}
 CLIENTS4 = ["198.51.100.%d" % n for n in range(1, 21)]

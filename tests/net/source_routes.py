@@ -8,14 +8,9 @@ import socket
 import struct
 import sys
 
+from checksum import checksum
+
 MARK = b"source route"
-
-
-def checksum(data):
-    total = sum(struct.unpack("!%dH" % (len(data) // 2), data))
-    while total >> 16:
-        total = (total & 0xFFFF) + (total >> 16)
-    return ~total & 0xFFFF
 
 
 def udp():
