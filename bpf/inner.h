@@ -25,27 +25,25 @@
 #define INNER_ETHERNET	0x6558
 #define INNER_IS(x, at) ((__u64)(x) << 16 | ((at)&0xffff))
 #define INNER_FAMILY(x) ((x) >> 16)
-#define INNER_TAGS	TAGS_MAX
-#define INNER_HIDDEN	0x7ffffffe /* as ANSWER_HIDDEN, and no other answer */
 #define INNER_AT(x)	((x)&0xffff)
+#define INNER_TAG(type) ((type) == ETH_P_8021Q || (type) == ETH_P_8021AD)
+#define INNER_HIDDEN	0x7ffffffe /* an answer: as ANSWER_HIDDEN, in a number that is tested in one instruction */
 
 inline_always __u64 inner_typed(__s64 type, __u64 at)
 {
 	return type == ETH_P_IP ? INNER_IS(SOURCE_IPV4, at) : type == ETH_P_IPV6 ? INNER_IS(SOURCE_IPV6, at) : 0;
 }
 
-/* The end of the tunnel takes off any number of tags, too. */
+/* Of what is behind that type: whoever ends the tunnel takes off any number of tags. */
 inline_never __u64 inner_tagged(PACKET *from, __s64 type, __u64 at)
 {
 	NOT_UNROLLED
-	for (int i = 0; i < INNER_TAGS; i++) {
-		if (type != ETH_P_8021Q && type != ETH_P_8021AD)
-			return inner_typed(type, at);
+	for (int i = 0; i < TAGS_MAX && INNER_TAG(type); i++) {
 		type = read_two(from, at + sizeof(__u16));
 		at += sizeof(struct vlan_tag);
 		ANY_15_BITS(at, type);
 	}
-	return type == ETH_P_8021Q || type == ETH_P_8021AD ? INNER_IS(SOURCE_HIDDEN, at) : inner_typed(type, at);
+	return INNER_TAG(type) ? INNER_IS(SOURCE_HIDDEN, at) : inner_typed(type, at);
 }
 
 /* As the kernel reads it: it knows neither other versions nor routes in it. */
@@ -68,7 +66,7 @@ inline_never __u64 inner_gre(PACKET *from, __u64 at)
 }
 
 /*
- * Which of the two it is or SOURCE_HIDDEN, and where; 0: there is none, or it is in another fragment. base: where the
+ * SOURCE_IPV4, _IPV6 or _HIDDEN, and where it begins; 0: there is none, or it is in another fragment. base: where the
  * frame begins.
  */
 inline_always __u64 inner_find(PACKET *from, const void *base, const void *end)

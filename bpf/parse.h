@@ -134,15 +134,15 @@ inline_always int parse_pppoe(const void *at, const void *end, struct source *so
 
 #define PARSE_VLAN(proto) ((proto) == NET16(ETH_P_8021Q) || (proto) == NET16(ETH_P_8021AD))
 
-/* Of a packet that begins with IP, and maybe ends behind its first byte: the type that a frame would name. */
+/* The type that a frame would name, by the first byte of a packet that has none; 0: it is not IP. */
 inline_always __u16 parse_version(const __u8 *at)
 {
 	return *at >> 4 == 4 ? NET16(ETH_P_IP) : (*at >> 4 & 15) == 6 ? NET16(ETH_P_IPV6) : 0;
 }
 
 /*
- * Whoever sends it through GRE names its type, and may name a tag's: one of no VLAN the stack takes off there, too. By
- * its bytes it may be IPv6 as well, though hardly one that comes in one piece.
+ * Does such a packet begin with a tag of no VLAN? GRE's type is what the sender says, and where that is a tag's the
+ * stack takes the tag off. The same bytes may begin an IPv6 packet: one of 16 KiB and more, or with no payload.
  */
 inline_always int parse_bare_tag(const void *at, const void *end)
 {

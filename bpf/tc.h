@@ -57,12 +57,13 @@ inline_never int read_pulled(struct __sk_buff *ctx, void *to, __u64 bytes)
 /* A root says it to what it jumps to: packets begin with IP. */
 #define IS_BARE(ctx) ((ctx)->cb[0])
 
-/* A tag's place: the stack has taken off the first, and says what is next. */
+/* Does it begin with another tag? The first one the stack has taken off, and says what is next. */
 inline_always int is_tagged(const struct __sk_buff *ctx, const char *at)
 {
 	return PARSE_VLAN((__u16)ctx->protocol) && parse_bare_tag(at, at + sizeof(struct ipv4_header));
 }
 
+/* Not inlined: of a register more the stack of the largest programs would not be enough. */
 inline_never __u16 type_of(const struct __sk_buff *ctx, const char *at)
 {
 	return is_tagged(ctx, at) ? NET16(ETH_P_8021Q) : parse_version((const __u8 *)at);
@@ -75,7 +76,7 @@ inline_always int read_behind(struct __sk_buff *ctx, struct headers *headers, __
 	return bpf_skb_load_bytes_relative(ctx, at, headers->bytes + at, bytes, BPF_HDR_START_NET);
 }
 
-/* Each tag, and what is behind the last of them. */
+/* Tag by tag, and the header of IP behind the last. */
 inline_never int find_tagged(struct __sk_buff *ctx, struct headers *headers, int pull)
 {
 	const __u64 most = LINK_HEADER + TAGS_MAX * sizeof(struct vlan_tag) + sizeof(struct ipv6_header);
@@ -277,9 +278,9 @@ rare:
 		answer = match_ended(&headers.eth, end, answer);
 	if (INNER_ON(G, answer)) {
 		answer = packet_inner(ctx, &headers.eth, end, answer);
-		if (answer != INNER_HIDDEN)
-			goto spared;
-		goto hidden;
+		if (answer == INNER_HIDDEN)
+			goto hidden;
+		goto spared;
 	}
 judged:
 	if (answer & ANSWER_DROP)

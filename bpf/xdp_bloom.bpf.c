@@ -266,7 +266,7 @@ inline_never __u32 packet_codes(struct xdp_md *ctx)
 	RARE_ANSWER(answer, rare);
 	return answer;
 rare:
-	/* Here, where the headers are, wherever they were. */
+	/* The end, too, is asked here: whoever is called next looks into the first buffer alone. */
 	if (SCOPED(ANSWER_LABEL(answer)) || ANSWER_LABEL(answer) != LABEL_ENDS)
 		return answer;
 	return end_answer(answer, end_is_over4(NET32(source.ipv4)));
