@@ -492,7 +492,7 @@ match: deps-test ## a million made packets by source, by destination and by both
 	@$(MAKE) --no-print-directory tests
 	XDP_BLOOM_PACKETS=1000000 $(BUILD)/tests/prog_match
 
-matrix: deps-test ## each mode, match and family on each type of link, and all types of GRE, here and in other kernels with every driver, under QEMU; KERNELS
+matrix: deps-test ## each mode, match and family on each type of link, and GRE's types, here and in other kernels with every driver (KERNELS), under QEMU
 	@$(MAKE) --no-print-directory tests
 	XDP_BLOOM=$(abspath $(BUILD))/xdp-bloom TRAFFIC=$(abspath $(BUILD))/tests/traffic tests/net/net_matrix.sh || [ $$? = 4 ]
 	+KERNEL_LIMIT=$(or $(KERNEL_LIMIT),1800) KERNEL_FLAVOUR= KERNEL_TESTS='net_matrix.sh XDP_BLOOM_CASES=tagged|types:net_bare.sh' \

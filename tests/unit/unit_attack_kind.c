@@ -300,6 +300,59 @@ static void forged(void)
 	}
 }
 
+/* Every port: what answers there with more than it was asked, and what it is called. */
+static void services(void)
+{
+	static const struct {
+		unsigned int port;
+		const char *name, *text;
+	} expected[] = {
+		{ 17, "qotd", "QOTD reflection" },
+		{ 19, "chargen", "chargen reflection" },
+		{ 53, "dns", "DNS reflection" },
+		{ 69, "tftp", "TFTP reflection" },
+		{ 111, "portmap", "portmap reflection" },
+		{ 123, "ntp", "NTP reflection" },
+		{ 137, "netbios", "NetBIOS reflection" },
+		{ 161, "snmp", "SNMP reflection" },
+		{ 389, "cldap", "CLDAP reflection" },
+		{ 427, "slp", "SLP reflection" },
+		{ 500, "ike", "IKE reflection" },
+		{ 520, "rip", "RIP reflection" },
+		{ 1434, "mssql", "MS SQL reflection" },
+		{ 1900, "ssdp", "SSDP reflection" },
+		{ 3283, "ard", "ARD reflection" },
+		{ 3702, "wsd", "WS-Discovery reflection" },
+		{ 5093, "sentinel", "Sentinel reflection" },
+		{ 5353, "mdns", "mDNS reflection" },
+		{ 5683, "coap", "CoAP reflection" },
+		{ 10001, "ubiquiti", "Ubiquiti reflection" },
+		{ 11211, "memcached", "memcached reflection" },
+		{ 37810, "dhdiscover", "DHDiscover reflection" },
+	};
+	size_t met = 0, wrong = 0;
+	unsigned int where = 0;
+
+	for (unsigned int port = 0; port <= 0xffff; port++) {
+		bool is_next = met < sizeof(expected) / sizeof(*expected) && expected[met].port == port;
+		char text[ATTACK_WHAT_MAX];
+		struct attack_look l;
+
+		none();
+		add4(1, CLASS_UDP, 1)->port = port + 1;
+		l = look(1, 0);
+		attack_what_text(text, l.what.name, l.what.service);
+		if (is_next ? l.what.port != port || strcmp(l.what.service ?: "", expected[met].name) != 0 ||
+				      strcmp(text, expected[met].text) != 0
+			    : l.what.service || strcmp(text, "UDP") != 0) {
+			where = port;
+			wrong++;
+		}
+		met += is_next;
+	}
+	CHECK(!wrong, "%zu ports, the last of them %u, are not what they were", wrong, where);
+}
+
 int main(void)
 {
 	static const struct ktap_case cases[] = {
@@ -307,6 +360,7 @@ int main(void)
 		{ "one by several interfaces", by_interfaces },
 		{ "carpets", carpets },
 		{ "what they send", what },
+		{ "what they reflect from", services },
 		{ "how many there are", sources },
 		{ "by a part of the sketch", part },
 		{ "forged ones", forged },

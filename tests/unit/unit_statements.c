@@ -51,7 +51,11 @@ static void in_words(void)
 		  "/dir: writing: the state file is damaged (its words); see 'xdp-bloom state recover'" },
 		{ SQLITE_INTERRUPT, 0, EUCLEAN,
 		  "/dir: writing: it takes longer than any state of its size; see 'xdp-bloom state recover'" },
-		{ SQLITE_BUSY, 0, EIO, "/dir: writing: its words" },
+		{ SQLITE_BUSY, 0, EBUSY,
+		  "/dir: writing: another process does not let go of the state file; is it stopped?" },
+		{ SQLITE_PROTOCOL, 0, EBUSY,
+		  "/dir: writing: another process does not let go of the state file; is it stopped?" },
+		{ SQLITE_MISUSE, ENOSPC, EIO, "/dir: writing: its words" },
 		{ SQLITE_NOMEM, ENOSPC, EIO, "/dir: writing: its words" },
 	};
 	struct state s = { .directory = "/dir", .db = (sqlite3 *)&code };

@@ -70,6 +70,10 @@ int because_sqlite(const struct state *s, const char *what)
 			       "%s: %s: it takes longer than any state of its size; see 'xdp-bloom "
 			       "state recover'",
 			       s->directory, what);
+	case SQLITE_BUSY:
+	case SQLITE_PROTOCOL: /* what takes a moment was not ended */
+		return because(-EBUSY, "%s: %s: another process does not let go of the state file; is it stopped?",
+			       s->directory, what);
 	default:
 		return because(-EIO, "%s: %s: %s", s->directory, what, s->db ? sqlite3_errmsg(s->db) : "out of memory");
 	}
