@@ -404,6 +404,35 @@ cannot_begin() {
 	wait_until "why" grep -q 'redis://127.0.0.1: no certificate of an authority; what is banned stays' run.err
 }
 
+# Once each: that it does not answer, and that it does again. Where it is reached now is what this machine needs.
+goes_and_comes() {
+	local said
+
+	joined
+	takes_part
+	hears 'all-end\t1'
+	says 'down\tno route' 'down\tno route at all'
+	wait_until "that it is shown" gives '[false,"no route at all"]' '.server | [.up, .why]' fleet
+	said=$(server since)
+	[ -n "$said" ] || fail "not since when"
+	is "$(cat run.err)" "xdp-bloom: fleet: redis://127.0.0.1: no route; what is banned stays, what this machine bans is said later" \
+		"what is said"
+	is "$(get '.event + ": " + .message' events | tail -n 1)" "fault: fleet: redis://127.0.0.1: no route" "the event"
+	says 'up\tstub 2\t45.8.8.9\t2001:db8:8::9'
+	wait_until "that it is shown" gives '[true,"stub 2"]' '.server | [.up, .version]' fleet
+	is "$(tail -n +2 run.err)" "xdp-bloom: fleet: redis://127.0.0.1 answers again" "what is said"
+	is "$(get '.event + ": " + .message' events | tail -n 1)" "healed: fleet: redis://127.0.0.1 answers again" "the event"
+	refused "bans 45.8.8.9, the server of its fleet" add 45.8.8.9
+	refused "bans 2001:db8:8::9, the server of its fleet" add 2001:db8:8::/64
+	says 'up\tstub 3\t2001:db8:8::9\t45.8.8.9'
+	wait_until "that it is shown" gives '[true,"stub 3"]' '.server | [.up, .version]' fleet
+	is "$(wc -l <run.err)" 2 "how often it is said"
+	says 'up\tstub 4\t45.8.8.9\t45.8.8.9'
+	wait_until "that it is shown" gives '[true,"stub 4"]' '.server | [.up, .version]' fleet
+	refused "bans 45.8.8.9, the server of its fleet" add 45.8.8.9
+	bloom add 45.8.8.8 2001:db8:8::/64
+}
+
 asked_wrongly() {
 	prepare
 	printf 'fleet join redis://127.0.0.1 --as edge-1\nfleet join redis://127.0.0.1 --as edge-2\n' >two.conf
@@ -469,4 +498,4 @@ by_the_service() {
 
 run_cases own_bans_go_out only_what_it_is_to_say members_are_heard killed_between snapshots snapshot_of_others \
 	the_server_loses_it the_server_refuses_it lies left resync_is_not_overtaken two_of_one_name too_many cannot_begin \
-	asked_wrongly by_the_service
+	goes_and_comes asked_wrongly by_the_service
