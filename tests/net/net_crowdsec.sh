@@ -18,6 +18,8 @@ refuses() {
 	refused "says nothing about who answers" follow crowdsec --key-file key --url http://192.0.2.1:8080
 	printf 'two words\n' >key
 	refused "no key" follow crowdsec --key-file key
+	printf '%255s\n' '' | tr ' ' a >key
+	refused "no key" follow crowdsec --key-file key
 }
 
 answers() {
