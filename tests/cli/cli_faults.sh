@@ -411,11 +411,11 @@ serves_once() {
 	echo "# the service: $count of $(wc -l <all) $1 failed: $refused refusals, $((count - refused)) survived"
 }
 
-# Of a sample each verb has either its calls or its allocations, by turns.
+# Of a sample each verb has either its calls or its allocations, by turns; whoever asks for a case finds it.
 kinds=(calls allocations)
 cases=() turns=$((XDP_BLOOM_SEED % 2))
 a_case() {
-	if [ "${FAULTS:-42}" = all ]; then
+	if [ "${FAULTS:-42}" = all ] || [ -n "${XDP_BLOOM_CASES:-}" ]; then
 		cases+=("$1 calls $2" "$1 allocations $2")
 	else
 		cases+=("$1 ${kinds[turns++ % 2]} $2")
