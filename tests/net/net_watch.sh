@@ -24,11 +24,25 @@ watching() {
 	is "$line" "xdp-bloom: watching" "what '$*' says first"
 }
 
+# of_now BEGUN FILE FORMAT: each line has a time, in that format, between then and now.
+of_now() {
+	local second
+
+	for ((second = $1; second <= $(date +%s); second++)); do
+		date "+$3" -d "@$second"
+	done >clock
+	! grep -vFf clock "$2" || fail "since $(head -n 1 clock) there is no such time: $2"
+}
+
 text() {
+	local begun
+
 	filtering bad
 	watching seen watch --count 3
+	begun=$(date +%s)
 	send 0 -b banned -c clean
 	end_of $watcher || fail "watch ended with $?"
+	of_now "$begun" seen %T
 	cut -d' ' -f2- seen | tr -s ' ' | sort >got
 	sort >wanted <<-'EOF'
 		edge0 bad roster 192.0.2.7:9 > 198.51.100.1:9 udp 66
@@ -39,10 +53,14 @@ text() {
 }
 
 json_lines() {
+	local begun
+
 	filtering bad
 	watching seen -j watch --count 3
+	begun=$(date +%s)
 	send 0 -b banned -c clean
 	end_of $watcher || fail "watch ended with $?"
+	TZ=UTC of_now "$begun" seen %FT%T
 	is "$(jq -sc 'map([.interface,.list,.stage,.source,.protocol,.source_port,.bytes])|sort' seen)" \
 		'[["edge0","bad","gate","203.0.113.9","udp",9,66],["edge0","bad","roster","192.0.2.7","udp",9,66],["edge0","bad","roster","2001:db8::7","udp",9,86]]' \
 		"what was seen"
@@ -73,13 +91,17 @@ left_alone() {
 
 # Another program reads the file; the comment says on whose account.
 captured() {
+	local begun
+
 	need tcpdump
 	filtering bad
 	watching /dev/null capture -w file.pcapng --count 3
+	begun=$(date +%s)
 	send 0 -b banned -c clean
 	end_of $watcher || fail "capture ended with $?"
 	is "$(stat -c %a file.pcapng)" 600 "the mode of the file"
-	expect 0 tcpdump -nr file.pcapng
+	expect 0 tcpdump -ttttnr file.pcapng
+	of_now "$begun" out '%F %T'
 	is "$(grep -o 'IP6* [0-9a-f.:]* > ' out | sort | paste -sd' ')" \
 		"IP 192.0.2.7.9 >  IP 203.0.113.9.9 >  IP6 2001:db8::7.9 > " "what tcpdump read"
 	is "$(grep -ao 'dropped by bad (roster)' file.pcapng | wc -l)" 2 "the number of comments"
