@@ -91,6 +91,7 @@ STATEMENT = re.compile(r'^\t+(?!(?:return|break|continue|goto|case|if|else|for|w
 # A process gives back what it had when it ends; the sanitizers look for leaks.
 RELEASE = re.compile(r'\t+\w*free\(')
 ARGUMENTS = re.compile(r'(?<=[(\s])([&*]?[\w.>-]+), ([&*]?[\w.>-]+)(?=[,)])')
+ARRAY = re.compile(r'(?:\w|^\t*(?:unsigned |struct )?\w+(?: [*]?\w+(?:\[[^\]]*\])?(?: = [^,()]+)?,)+) [*]?\w+\[$')
 FUNCTION = re.compile(r'^(?!static_assert|_Static_assert)[a-z_][^\n;={}]*?(\w+)\([^;{}]*\)\n\{', re.M)
 
 
@@ -161,7 +162,7 @@ def mutants_of(path):
             add('relation' if match.group() in RELATIONS else 'operator', match.start(), match.end(), new)
     for match in NUMBER.finditer(code):
         line = code[code.rfind('\n', 0, match.start()) + 1:match.start()]
-        if re.search(r'\w [*]?\w+\[$', line):  # the size of an array
+        if ARRAY.search(line):  # its size
             continue
         digits = match.group()
         value = int(digits, 8 if re.fullmatch(r'0\d+', digits) else 0)

@@ -349,6 +349,20 @@ refuses_a_full_filter() {
 	reboot_there
 }
 
+# As many keys as fit, with the exact table and without; of a prefix in pieces more than anybody waits for.
+into_a_shape() {
+	local exact
+
+	printf '2001:db8:%x::1\n' {1..9000} >hosts
+	echo 2001:db8::/100 >wide
+	for exact in on off; do
+		bloom image make first.image hosts --exact "$exact"
+		bloom image make second.image hosts --exact "$exact" --like first.image
+		is "$(get .keys.ipv6 image show second.image)" 9000 "how many keys there are, exact $exact"
+		refused "too small" image make third.image wide --exact "$exact" --like first.image
+	done
+}
+
 run_cases filters_there_as_here filters_with_live_bans 'filters_without --exact=off --force' 'filters_without --labels=off' shadow_only_counts \
 	drops_packets survives_a_reboot takes_the_place_of_lists \
-	stays_with_its_copy copies_nothing_too_large warns refuses_own_addresses refuses_what_is_very_wide refuses_a_full_filter refuses_what_is_not_whole
+	stays_with_its_copy copies_nothing_too_large warns refuses_own_addresses refuses_what_is_very_wide refuses_a_full_filter refuses_what_is_not_whole into_a_shape
