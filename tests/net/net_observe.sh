@@ -289,4 +289,26 @@ in_a_browser() {
 	says_all
 }
 
-run_cases prometheus by_the_conventions health reported of_lists_that_went without_a_service handed_on left_alone in_a_browser
+# Whom a list drops most, as it names them; what another one drops is not its own.
+busiest() {
+	prepare
+	printf '%s\n' 203.0.113.0/24 192.0.2.7 2001:db8:5::/48 >list
+	echo 198.18.0.0/15 >others
+	echo "load other '$WORK/others'" >>conf
+	printf '%s\n' 203.0.113.{1..4} 192.0.2.7 2001:db8:5::1 2001:db8:5:f::2 198.18.0.1 >banned
+	ready
+	send 0 -n 10 -b banned -c clean
+	until_true '[.sources[].packets] | length == 8 and add == 80'
+	is "$(get '[.busiest[] | .entry, .samples, .packets]' lists bad)" \
+		'["203.0.113.0/24",40,40,"2001:db8:5::/48",20,20,"192.0.2.7",10,10]' "the busiest"
+	is "$(get '[.busiest[] | .entry, .packets]' lists other)" '["198.18.0.0/15",10]' "the busiest of the other"
+	bloom lists bad
+	is "$(grep 'last hour' out | tr -s ' ')" "$(cat <<-'EOF'
+		busiest 203.0.113.0/24 about 40 packets in the last hour
+		 2001:db8:5::/48 about 20 packets in the last hour
+		 192.0.2.7 about 10 packets in the last hour
+	EOF
+	)" "what it says"
+}
+
+run_cases prometheus by_the_conventions health reported of_lists_that_went without_a_service handed_on left_alone in_a_browser busiest
