@@ -51,6 +51,12 @@ generation() {
 	get .generation show
 }
 
+# says_of_feeds LINE...: what a person reads of each, without when it is asked next.
+says_of_feeds() {
+	bloom feeds
+	is "$(sed -E '1d; s/ +/ /g; s/^((\S+ ){2})[0-9]+s (\S+) /\1AGE NEXT /; s/ $//' out)" "$(printf '%s\n' "$@")" "feeds"
+}
+
 # What is kept of it, what is asked, and what is built.
 by_command() {
 	local before
@@ -106,6 +112,7 @@ compared() {
 	for i in 192.0.2.{1..9}; do echo "$i"; done >>www/list
 	bloom load drop
 	is "$(of_feed 'day.ipv4 | floor')" 9 "what came today"
+	says_of_feeds "drop fresh AGE NEXT 6 +9 - 52% a new version" "part fresh AGE NEXT 1 +0 - 0% a new version"
 }
 
 has_dropped() {
@@ -204,6 +211,7 @@ by_lines() {
 	echo "load drop $feed/list --every 1h $open" >lines
 	bloom batch lines
 	is "$(of_feed state) $(of_feed prefixes)" "new null" "what feeds says"
+	says_of_feeds "drop new never now - - - - it was not asked for yet"
 	[ ! -e www.log ] || fail "it has asked"
 	bloom load drop
 	is "$(of_feed state) $(of_feed prefixes)" "fresh 2" "what feeds says"
