@@ -60,6 +60,12 @@ server() {
 	get ".server.$1" fleet
 }
 
+# reads LINE: a person does, as a whole line; times are TIME.
+reads() {
+	"$XDP_BLOOM" fleet | sed -E 's/[0-9]{4}-[0-9-]+T[0-9:]+Z/TIME/g; s/ +/ /g' | grep -qxF -- "$1" ||
+		fail "no '$1' in: $("$XDP_BLOOM" fleet)"
+}
+
 waiting_is() {
 	[ "$(server waiting)" = "$1" ]
 }
@@ -134,6 +140,8 @@ members_are_heard() {
 	wait_until "that it is shown" gives '[true,-1500,"edge-1"]' '.server | [.up, .clock_ms, .name]' fleet
 	wait_until "its gap" gives '[1,1,"trimmed"]' '.members[0].server | [.gaps, .malformed, .trouble]' fleet
 	is "$(get '.members[0].server | [.entries, (.p50_ms >= 7)]' fleet)" '[1,true]' "what is counted"
+	reads ' gaps: 1, malformed: 1, last: trimmed'
+	"$XDP_BLOOM" fleet | grep -Eq '^edge-7 .* [0-9]+ ms +[0-9]+ ms +[0-9]+s$' || fail "how long it takes: $("$XDP_BLOOM" fleet)"
 	# Where its server was reached is what it needs.
 	says '+\tedge-7\t45.8.8.8\t60000\tx' "at\tedge-7\t$EPOCH\t4\t19-0\t7"
 	hears 'took\tedge-7\t19-0'
@@ -239,6 +247,7 @@ the_server_loses_it() {
 	hears '+\t45.0.0.1\t0\t'
 	hears 'all-end\t2'
 	wait_until "when it was" gives true '.server.lost != null' fleet
+	reads ' at TIME: it was emptied'
 	"$XDP_BLOOM" events >out
 	grep -q 'it was emptied; all of it is said again' out || fail "no event: $(cat out)"
 	verdicts 45.0.0.1=drop
@@ -415,6 +424,7 @@ goes_and_comes() {
 	wait_until "that it is shown" gives '[false,"no route at all"]' '.server | [.up, .why]' fleet
 	said=$(server since)
 	[ -n "$said" ] || fail "not since when"
+	reads 'edge-1 at redis://127.0.0.1: DOWN since TIME: no route at all'
 	is "$(cat run.err)" "xdp-bloom: fleet: redis://127.0.0.1: no route; what is banned stays, what this machine bans is said later" \
 		"what is said"
 	is "$(get '.event + ": " + .message' events | tail -n 1)" "fault: fleet: redis://127.0.0.1: no route" "the event"
@@ -447,6 +457,18 @@ asked_wrongly() {
 	refused "these options are for join" fleet accept edge-7 --say all
 	refused "these options are for accept" fleet join redis://127.0.0.1 --as edge-1 --quorum 2
 	refused "acl of which member" fleet acl
+	refused "--user 'a b': up to 63 letters" fleet join redis://127.0.0.1 --as edge-1 --user 'a b'
+	refused "--say '': all, add, detector" fleet join redis://127.0.0.1 --as edge-1 --say ''
+	refused "--read 'ftp://127.0.0.1': " fleet join redis://127.0.0.1 --as edge-1 --read ftp://127.0.0.1
+	refused "--prefix 'a b': " fleet join redis://127.0.0.1 --as edge-1 --prefix 'a b'
+	refused "--prefix 'a b': " fleet acl edge-1 --prefix 'a b'
+	refused "a member is called by" fleet acl 'a b'
+	refused "a member is called by" fleet resync 'a b'
+	refused "leave takes nothing more" fleet leave now
+	refused "init takes nothing more" fleet init now
+	refused "run takes nothing more" fleet run now
+	echo 'fleet run' >lines
+	refused "run is no line of a file" batch lines
 	bloom fleet acl edge-7
 	grep -q '^ACL SETUSER edge-7 ' out || fail "no ACL: $(cat out)"
 	bloom fleet init
