@@ -308,6 +308,21 @@ needed_and_trusted() {
 	[ "$(get .dropped detect)" -gt 0 ] || fail "it is not policed"
 }
 
+# Of a /64 one host is trusted: as that one, though another of them was seen first.
+trusted_host() {
+	banning 2001:db8:5:5::7
+	echo 2001:db8:5:5::7 >partners
+	bloom load partners partners --trust
+	bloom detect trust partners x10
+	echo 2001:db8:5:5::8 >other
+	"$TRAFFIC" -b other -c quiet wire0 edge0 >sent 2>err
+	offend
+	is "$(alone) $(get .dropped detect)" " 0" "whom the detector bans, and what it drops"
+	cp other loud
+	offend
+	[ "$(get .dropped detect)" -gt 0 ] || fail "the other host may send as much"
+}
+
 # forgotten: a generation that knows no need is in force, and the detector bans what this machine needs again.
 forgotten() {
 	local before
@@ -356,4 +371,4 @@ let_go_with_all() {
 	is "$(get length bans)" 0 "live bans"
 }
 
-run_cases becomes_live climbs needed others alone_in_the_kernel by_two_interfaces stopped many needed_and_trusted needed_again let_go_with_all
+run_cases becomes_live climbs needed others alone_in_the_kernel by_two_interfaces stopped many needed_and_trusted trusted_host needed_again let_go_with_all

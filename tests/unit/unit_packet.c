@@ -118,11 +118,35 @@ static void what_is_known(void)
 	}
 }
 
+/* Each protocol by its name, or its number. */
+static void names(void)
+{
+	static const struct {
+		int number;
+		const char *name;
+	} named[] = { { -1, "-" },    { 1, "icmp" }, { 2, "igmp" }, { 4, "ipip" }, { 6, "tcp" },    { 17, "udp" },
+		      { 41, "ipv6" }, { 47, "gre" }, { 50, "esp" }, { 51, "ah" },  { 58, "icmp6" }, { 132, "sctp" } };
+	size_t met = 0;
+
+	for (int number = -1; number < 256; number++) {
+		char buf[16], digits[16];
+		const char *name = packet_protocol(number, buf);
+
+		snprintf(digits, sizeof(digits), "%d", number);
+		if (met < sizeof(named) / sizeof(named[0]) && named[met].number == number)
+			CHECK(!strcmp(name, named[met++].name), "%d is '%s'", number, name);
+		else
+			CHECK(!strcmp(name, digits), "%d is '%s'", number, name);
+	}
+	CHECK(met == sizeof(named) / sizeof(named[0]), "%zu names", met);
+}
+
 int main(void)
 {
 	static const struct ktap_case cases[] = {
 		{ "every shape, cut off at every byte", every_shape },
 		{ "protocols and ports", what_is_known },
+		{ "names of protocols", names },
 	};
 
 	return ktap_run(cases, sizeof(cases) / sizeof(cases[0]));
