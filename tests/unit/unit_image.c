@@ -559,6 +559,64 @@ static void other_files(void)
 	memory_release(&g);
 }
 
+/* What its head says of where it comes from, and what is then said. */
+static void from_elsewhere(void)
+{
+	static const struct {
+		size_t at;
+		unsigned char other[4]; /* each bit that is not as it was, in memory's order */
+		int err;
+		const char *says;
+	} known[] = {
+		{ offsetof(struct image_header, magic), { 1 }, EINVAL, "it is not an image of xdp-bloom" },
+		{ offsetof(struct image_header, byte_order),
+		  { 5, 1, 1, 5 },
+		  EPROTO,
+		  "it was saved on a machine of the other byte order; load its lists here instead" },
+		{ offsetof(struct image_header, byte_order),
+		  { 1 },
+		  EPROTO,
+		  "it is an image of another version of xdp-bloom; save it again with this one" },
+		{ offsetof(struct image_header, version),
+		  { 1 },
+		  EPROTO,
+		  "it is an image of another version of xdp-bloom; save it again with this one" },
+		{ offsetof(struct image_header, generation),
+		  { 1 },
+		  EPROTO,
+		  "it is an image of another version of xdp-bloom; save it again with this one" },
+		{ offsetof(struct image_header, bytes), { 1 }, EUCLEAN, "it is cut short, or longer than it says" },
+		{ offsetof(struct image_header, saved), { 1 }, EUCLEAN, "it is damaged: the checksum is wrong" },
+	};
+	struct generation g;
+	struct image image;
+	unsigned char *bytes;
+	size_t size;
+	int err;
+
+	if (!small_image(&g, &bytes, &size))
+		return;
+	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++) {
+		for (size_t k = 0; k < sizeof(known[i].other); k++)
+			bytes[known[i].at + k] ^= known[i].other[k];
+		err = image_parse(&image, "it", bytes, size, true);
+		CHECK(err_is(err, known[i].err) && !strcmp(reason(err), known[i].says), "%zu: %d, '%s'", i, err,
+		      reason(err));
+		for (size_t k = 0; k < sizeof(known[i].other); k++)
+			bytes[known[i].at + k] ^= known[i].other[k];
+	}
+	err = image_parse(&image, "it", bytes, 7, true);
+	CHECK(err_is(err, EINVAL), "7 bytes: '%s'", reason(err));
+	for (size_t n = 8; n < sizeof(struct image_header) + 8; n++) {
+		err = image_parse(&image, "it", bytes, n, true);
+		if (!CHECK(err_is(err, EUCLEAN) && !strcmp(reason(err), "it is cut short"), "%zu bytes: '%s'", n,
+			   reason(err)))
+			break;
+	}
+	free(bytes);
+	memory_release(&g);
+}
+
 /* Its file is cut while it is open: what is gone reads as zeros, and nobody is killed. */
 static void cut(void)
 {
@@ -593,6 +651,7 @@ int main(void)
 		{ "arrays are asked", arrays_are_asked },
 		{ "codes are asked", codes_are_asked },
 		{ "texts", texts },
+		{ "from elsewhere", from_elsewhere },
 		{ "other files", other_files },
 		{ "cut while it is open", cut },
 	};
