@@ -44,7 +44,7 @@ struct thing {
 	__u32 ifindex, program;
 	bool skb, full, away; /* away: of an interface in another network namespace */
 	__u32 tc;	      /* ATTACH_TCX_..., of a link by tc */
-	unsigned char value[sizeof(struct generation)];
+	_Alignas(struct generation) unsigned char value[sizeof(struct generation)];
 };
 
 struct iface {

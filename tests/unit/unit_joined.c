@@ -44,6 +44,8 @@ static void end(struct change *change, bool commits)
 		CHECK(!accounts_put(change) && !state_commit(change->state), "the commit: %s", log_last());
 	state_close(change->state);
 	touched_free(&change->touched);
+	guard_free(&change->guard);
+	jail_free(&change->jail);
 	accounts_free(&change->accounts);
 }
 
