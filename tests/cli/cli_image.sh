@@ -349,7 +349,7 @@ refuses_a_full_filter() {
 	reboot_there
 }
 
-# As many keys as fit, with the exact table and without; of a prefix in pieces more than anybody waits for.
+# As many keys as the other one has fit, with the exact table and without it; a prefix in more pieces than that is refused.
 into_a_shape() {
 	local exact
 

@@ -559,12 +559,19 @@ static void other_files(void)
 	memory_release(&g);
 }
 
-/* What its head says of where it comes from, and what is then said. */
+static void turn(unsigned char *bytes, const unsigned char bits[4])
+{
+	for (size_t i = 0; i < 4; i++)
+		bytes[i] ^= bits[i];
+}
+
+/* What its head says of where it comes from, and what is said of that. */
 static void from_elsewhere(void)
 {
+	static const char another[] = "it is an image of another version of xdp-bloom; save it again with this one";
 	static const struct {
 		size_t at;
-		unsigned char other[4]; /* each bit that is not as it was, in memory's order */
+		unsigned char other[4]; /* the bits that are turned, in the order of memory */
 		int err;
 		const char *says;
 	} known[] = {
@@ -573,18 +580,9 @@ static void from_elsewhere(void)
 		  { 5, 1, 1, 5 },
 		  EPROTO,
 		  "it was saved on a machine of the other byte order; load its lists here instead" },
-		{ offsetof(struct image_header, byte_order),
-		  { 1 },
-		  EPROTO,
-		  "it is an image of another version of xdp-bloom; save it again with this one" },
-		{ offsetof(struct image_header, version),
-		  { 1 },
-		  EPROTO,
-		  "it is an image of another version of xdp-bloom; save it again with this one" },
-		{ offsetof(struct image_header, generation),
-		  { 1 },
-		  EPROTO,
-		  "it is an image of another version of xdp-bloom; save it again with this one" },
+		{ offsetof(struct image_header, byte_order), { 1 }, EPROTO, another },
+		{ offsetof(struct image_header, version), { 1 }, EPROTO, another },
+		{ offsetof(struct image_header, generation), { 1 }, EPROTO, another },
 		{ offsetof(struct image_header, bytes), { 1 }, EUCLEAN, "it is cut short, or longer than it says" },
 		{ offsetof(struct image_header, saved), { 1 }, EUCLEAN, "it is damaged: the checksum is wrong" },
 	};
@@ -597,13 +595,11 @@ static void from_elsewhere(void)
 	if (!small_image(&g, &bytes, &size))
 		return;
 	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++) {
-		for (size_t k = 0; k < sizeof(known[i].other); k++)
-			bytes[known[i].at + k] ^= known[i].other[k];
+		turn(bytes + known[i].at, known[i].other);
 		err = image_parse(&image, "it", bytes, size, true);
 		CHECK(err_is(err, known[i].err) && !strcmp(reason(err), known[i].says), "%zu: %d, '%s'", i, err,
 		      reason(err));
-		for (size_t k = 0; k < sizeof(known[i].other); k++)
-			bytes[known[i].at + k] ^= known[i].other[k];
+		turn(bytes + known[i].at, known[i].other);
 	}
 	err = image_parse(&image, "it", bytes, 7, true);
 	CHECK(err_is(err, EINVAL), "7 bytes: '%s'", reason(err));

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A scope's words: what they are read as, how it is written, its bounds; and which packets it takes, against a naive
- * look. */
+/* A scope: how its words are read and written, its bounds, and which packets it takes, against a naive look. */
 #include <errno.h>
 
 #include "base/log.h"
@@ -262,7 +261,7 @@ static void takes(void)
 			if (!CHECK(known == SCOPE_PERHAPS || known == whole, "'%s': %d of a part, %d of the whole",
 				   text, known, whole))
 				return;
-			/* What it asks for is known: then it is sure. */
+			/* Where all that it asks for is known, it is sure. */
 			if (!CHECK(known != SCOPE_PERHAPS || (s.only_n && (!part.protocol_given || !part.port_given)) ||
 					   (s.to_n && !part.to_given) || (s.on_n && !part.on_given),
 				   "'%s': not sure", text))

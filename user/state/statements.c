@@ -71,7 +71,7 @@ int because_sqlite(const struct state *s, const char *what)
 			       "state recover'",
 			       s->directory, what);
 	case SQLITE_BUSY:
-	case SQLITE_PROTOCOL: /* what takes a moment was not ended */
+	case SQLITE_PROTOCOL: /* it stands still while it takes or gives back its locks */
 		return because(-EBUSY, "%s: %s: another process does not let go of the state file; is it stopped?",
 			       s->directory, what);
 	default:
