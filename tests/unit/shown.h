@@ -21,6 +21,7 @@ struct shows {
 	size_t n;
 	FILE *record; /* where SHOWN=record */
 	int out, seen;
+	bool plain; /* the file is no C: each name behind "== ", and its text */
 };
 
 __attribute__((unused)) static void shows_begin(struct shows *s)
@@ -36,6 +37,11 @@ static void shows_record(struct shows *s, const char *name, const char *text)
 {
 	if (!s->record && !(s->record = fopen(s->file, "w")))
 		return;
+	if (s->plain) {
+		fprintf(s->record, "== %s\n%s", name, text);
+		fflush(s->record);
+		return;
+	}
 	fprintf(s->record, "{ \"%s\",", name);
 	for (const char *at = text; *at; at++) {
 		if (at == text || at[-1] == '\n')

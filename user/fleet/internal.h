@@ -191,7 +191,8 @@ struct wire {
 	struct follow follow;
 	struct snapshot snapshot;
 	bool up, ended;
-	int64_t again_at, wait;
+	int64_t again_at, wait; /* when it is tried again; how long it waited last */
+	int64_t up_at;
 	int64_t clock_at, asked_time;
 	int clock_field;
 	uint64_t clock_s;

@@ -87,7 +87,7 @@ static void end_time(void *arg)
 	if (w->up)
 		return;
 	w->up = true;
-	w->wait = 0;
+	w->up_at = boot_ms();
 	server_peer(&w->talk, at[0]);
 	server_peer(w->read, at[1]);
 	tell(w, "up\t%s\t%s\t%s", w->talk.version, at[0], at[1]);
@@ -117,12 +117,17 @@ int64_t with_jitter(int64_t ms)
 
 static void go_down(struct wire *w, const char *why)
 {
+	int64_t now = boot_ms();
+
+	/* What fails as soon as it is up is not tried ten times a second. */
+	if (w->up && now - w->up_at > AGAIN_MOST)
+		w->wait = 0;
 	if (!w->wait || w->up)
 		tell(w, "down\t%s", why);
 	w->wait = w->wait ? 2 * w->wait : AGAIN_FIRST;
 	if (w->wait > AGAIN_MOST)
 		w->wait = AGAIN_MOST;
-	w->again_at = boot_ms() + with_jitter(w->wait);
+	w->again_at = now + with_jitter(w->wait);
 	server_close(&w->talk);
 	server_close(&w->ear);
 	server_close(&w->other);
