@@ -75,6 +75,19 @@ is_banned() {
 	[ "$("$XDP_BLOOM" bans "$1" | wc -l)" -gt 0 ]
 }
 
+bans_one() {
+	bloom add "45.0.7.$1"
+	hears "+\\t45.0.7.$1\\t0\\t"
+	wait_until "that nothing waits" waiting_is 0
+}
+
+stays_small() {
+	joined
+	takes_part
+	hears 'own\t-\t0'
+	keeps_open "$part" bans_one
+}
+
 own_bans_go_out() {
 	joined
 	bloom add 45.0.0.1 --reason first
@@ -514,6 +527,6 @@ by_the_service() {
 	hears 'name edge-3'
 }
 
-run_cases own_bans_go_out only_what_it_is_to_say members_are_heard killed_between snapshots snapshot_of_others \
+run_cases own_bans_go_out stays_small only_what_it_is_to_say members_are_heard killed_between snapshots snapshot_of_others \
 	the_server_loses_it the_server_refuses_it lies left resync_is_not_overtaken two_of_one_name too_many cannot_begin \
 	goes_and_comes asked_wrongly by_the_service

@@ -218,6 +218,14 @@ bpffs() {
 	export XDP_BLOOM_BPFFS=$WORK/elsewhere
 	says 1 problem bpffs 'is not on a BPF file system; mount one'
 	refuses 'is not on a BPF file system; mount one' edge0
+	# Within one that is there: to mount another over it would hide all pins.
+	mkdir /sys/fs/bpf/other
+	mount -t tmpfs tmpfs /sys/fs/bpf/other
+	export XDP_BLOOM_BPFFS=/sys/fs/bpf/other/xdp-bloom
+	says 1 problem bpffs 'is not on a BPF file system; mount one'
+	refuses 'is not on a BPF file system; mount one' edge0
+	umount /sys/fs/bpf/other
+	rmdir /sys/fs/bpf/other
 	export XDP_BLOOM_BPFFS=/sys/fs/bpf/xdp-bloom-test
 	umount /sys/fs/bpf
 	says 0 note bpffs 'not mounted yet: attach mounts it at /sys/fs/bpf'

@@ -51,6 +51,18 @@ routes() {
 	ip -batch lines || fail "ip -batch"
 }
 
+route_one() {
+	ip route add blackhole "45.1.7.$1" table 666
+	until_is drop "45.1.7.$1"
+}
+
+stays_small() {
+	empty
+	follows
+	keeps_open "$follower" route_one
+	ends
+}
+
 what_a_table_does() {
 	empty
 	routes add 3
@@ -103,6 +115,21 @@ one_family() {
 	follows --family 4 --type unreachable,prohibit
 	until_is "drop pass" 45.1.0.9 45.1.0.1
 	ends
+	# What went meanwhile is not there, whichever other family is not read.
+	follows --family 4 --grace 0
+	until_is "drop drop" 45.1.0.1 45.1.0.2
+	ends
+	ip route del 45.1.0.1 table 666
+	follows --family 4 --grace 0
+	until_is "pass drop" 45.1.0.1 45.1.0.2
+	ends
+	follows --family 6 --name six --shadow --grace 0
+	wait_until "two" lists_say six 2
+	ends
+	ip -6 route del 2a00:1::1 table 666
+	follows --family 6 --name six --shadow --grace 0
+	wait_until "one" lists_say six 1
+	ends
 	bloom load mine - <<<45.2.0.1
 	refused "list 'mine' is from standard input" follow routes --table 666 --name mine
 	follows --grace 0
@@ -114,6 +141,11 @@ one_family() {
 	refused "these there are" follow routes --table 666 --type unicast
 	refused "4 or 6" follow routes --table 666 --family 5
 	bloom --check follow routes --table 666
+}
+
+# lists_say NAME PREFIXES
+lists_say() {
+	[ "$(get ".[] | select(.name == \"$1\") | .prefixes" lists)" = "$2" ]
 }
 
 lists_have() {
@@ -227,6 +259,42 @@ lost() {
 	until_is "drop pass drop" 45.1.0.99 45.1.0.100 45.1.9.9
 	! "$XDP_BLOOM" status | grep -v '^last refused' | grep -q "has lost" || fail "still in status: $("$XDP_BLOOM" status)"
 	ends
+}
+
+# Where another has the lock for longer than is waited; and that most of the table is lost is still said when it works again.
+fails() {
+	local lost
+
+	for lost in '' 'has lost'; do
+		empty
+		routes add 10
+		: >said
+		follows --wait 0
+		until_is "drop drop" 45.1.0.10 2a00:1::a
+		if [ "$lost" ]; then
+			routes del 9
+			wait_until "that status says it" status_has "$lost"
+		fi
+		hold_lock
+		ip route add blackhole 45.1.9.9 table 666
+		wait_until "that it is said" grep -qs "what was in force stays, and it is tried again" said
+		[ "$lost" ] || wait_until "that status says it, too" status_has "lock is held by"
+		is "$(verdicts 45.1.9.9 45.1.0.10)" "pass drop" "verdicts meanwhile"
+		kill -9 "$holder"
+		until_is "drop drop" 45.1.9.9 45.1.0.10
+		wait_until "that it works" grep -qs "it works again" said
+		if [ "$lost" ]; then
+			wait_until "that status says it again" status_has "$lost"
+		else
+			wait_until "that status is silent" status_lacks "lock is held by"
+		fi
+		ends
+		bloom unload routes-666
+	done
+}
+
+status_lacks() {
+	! status_has "$1"
 }
 
 grace_ends() {
@@ -374,4 +442,4 @@ random_changes() {
 }
 
 # The gap last: of so many routes ip flush empties no table.
-run_cases what_a_table_does one_family guards unsaid lost grace_ends in_place in_the_service random_changes gap
+run_cases what_a_table_does stays_small one_family guards unsaid lost fails grace_ends in_place in_the_service random_changes gap

@@ -320,6 +320,27 @@ hold_lock() {
 	[ "$line" = held ] || fail "the lock is not held"
 }
 
+# has_open PID N: so many files.
+has_open() {
+	[ "$(find "/proc/$1/fd" -mindepth 1 2>/dev/null | wc -l)" = "$2" ]
+}
+
+# keeps_open PID COMMAND...: after twenty times, it has as many files open as after the first.
+keeps_open() {
+	local pid=$1 n=0 i
+
+	shift
+	"$@" 0
+	until has_open "$pid" "$n"; do
+		n=$(find "/proc/$pid/fd" -mindepth 1 | wc -l)
+		moment
+	done
+	for i in {1..20}; do
+		"$@" "$i"
+	done
+	wait_until "that $n files are open" has_open "$pid" "$n"
+}
+
 # --- The command ------------------------------------------------------------------------------------------------------
 
 # expect STATUS COMMAND...: runs it, its output in $WORK/out and $WORK/err.

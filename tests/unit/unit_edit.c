@@ -88,6 +88,8 @@ static void *read_on(void *arg)
 	return NULL;
 }
 
+static size_t waits;
+
 /* What membarrier() is to packets: a look-up that runs when this begins has ended when it returns. */
 static void wait_for_reader(void)
 {
@@ -95,6 +97,7 @@ static void wait_for_reader(void)
 
 	while (__atomic_load_n(&reader.rounds, __ATOMIC_SEQ_CST) < from + 2)
 		sched_yield();
+	waits++;
 }
 
 static bool add_all(struct generation *g, const struct ranges *set, size_t *moved, int *err)
@@ -103,6 +106,7 @@ static bool add_all(struct generation *g, const struct ranges *set, size_t *move
 	struct ranges none = RANGES_EMPTY;
 	struct owned owned;
 	struct edit e;
+	size_t moves = 0, waited = waits;
 
 	ENOUGH(!owned_settle(&owned, &account, 1, &none));
 	edit_begin(&e, g);
@@ -110,9 +114,12 @@ static bool add_all(struct generation *g, const struct ranges *set, size_t *move
 	*err = edit_ban(&e, &owned);
 	if (!*err) {
 		for (size_t i = 0; i < e.n; i++)
-			*moved += e.steps[i].move;
+			moves += e.steps[i].move;
 		edit_make(&e);
+		CHECK(!moves || !set->n6 || watched.n || waits > waited,
+		      "a key of IPv6 moves, and no packet is waited for");
 	}
+	*moved += moves;
 	edit_end(&e);
 	owned_free(&owned);
 	return !*err;

@@ -294,13 +294,36 @@ static void snapshots(void)
 	CHECK(!m.marks_n, "the program has begun again, and a snapshot goes on");
 }
 
+static bool takes_none;
+int __real_state_fleet_at_put(struct state *state, const struct fleet_at *at);
+int __wrap_state_fleet_at_put(struct state *state, const struct fleet_at *at);
+
+int __wrap_state_fleet_at_put(struct state *state, const struct fleet_at *at)
+{
+	return takes_none ? -EIO : __real_state_fleet_at_put(state, at);
+}
+
+/* What the state does not take is not in force, and the program is not told that it is. */
+static void not_taken(void)
+{
+	begin();
+	CHECK(!members_into_force(&m), "nothing");
+	take("at", "a", EPOCH, "1", "5-1", "10");
+	takes_none = true;
+	CHECK(err_is(members_into_force(&m), EIO), "it is in force");
+	takes_none = false;
+	SAYS("");
+	CHECK(!of("a")->kept && m.marks_n == 1, "%zu marks are left", m.marks_n);
+	CHECK(!members_into_force(&m), "not in force");
+	is_at("a", 1, "5-1");
+	SAYS("took\ta\t5-1\n");
+}
+
 int main(void)
 {
 	static const struct ktap_case cases[] = {
-		{ "followed", followed },
-		{ "orders", orders },
-		{ "places", places },
-		{ "snapshots", snapshots },
+		{ "followed", followed },   { "orders", orders },	{ "places", places },
+		{ "snapshots", snapshots }, { "not taken", not_taken },
 	};
 
 	return own_state_run(cases, sizeof(cases) / sizeof(*cases));

@@ -88,8 +88,10 @@ static int change(struct generation *g, const struct ranges *came, const struct 
 	err = edit_unban4(&e, gone);
 	for (size_t i = 0; i < gone->n6 && !err; i++)
 		for (struct cut6 cut = { .lo = gone->v6[i].lo, .hi = gone->v6[i].hi };
-		     !err && range6_next_prefix(&cut);)
+		     !err && range6_next_prefix(&cut);) {
 			err = edit_unlist6(&e, cut.first, cut.length);
+			CHECK(err || err_is(edit_unlist6(&e, cut.first, cut.length), EAGAIN), "it is taken out twice");
+		}
 	err = err ?: edit_ban(&e, &owned) ?: edit_worthwhile(&e);
 	if (!err) {
 		world.went4 += e.gone4 != 0;

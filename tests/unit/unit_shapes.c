@@ -2,7 +2,7 @@
 /* Which images can be united: every part of their shape and seeds that must be the same, one after the other. */
 #include "image/union.c"
 
-#include "ktap.h"
+#include "edited.h"
 
 /* The same in both, with rosters or without. */
 static void alike(struct image *a, struct image *b, bool exact)
@@ -110,11 +110,36 @@ static void sums(void)
 	}
 }
 
+/* What is united is looked at once more: a tag that is not there is noticed. */
+static void tags(void)
+{
+	struct ranges listed = RANGES_EMPTY;
+	struct account account = { &listed, LABEL_LIST };
+	struct settings settings = SETTINGS_DEFAULT;
+	struct generation g, other;
+	struct image image = { 0 };
+	struct merge m = { 0 };
+
+	for (int i = 0; i < 50; i++)
+		ENOUGH(!ranges_add6(&listed, (ip6)0x2001 << 112 | (ip6)i << 80, (ip6)0x2001 << 112 | (ip6)i << 80));
+	ENOUGH(!ranges_finish(&listed));
+	if (generate_with(&g, &account, 1, &settings) && generate_with(&other, &account, 1, &settings)) {
+		image.g = m.g = g;
+		CHECK(!check_tags(&m, &image), "of itself one is missing");
+		m.g = other;
+		CHECK(err_is(check_tags(&m, &image), EILSEQ), "under other seeds all are there");
+	}
+	memory_release(&g);
+	memory_release(&other);
+	ranges_free(&listed);
+}
+
 int main(void)
 {
 	static const struct ktap_case cases[] = {
 		{ "shapes", shapes },
 		{ "sums", sums },
+		{ "tags", tags },
 	};
 
 	return ktap_run(cases, sizeof(cases) / sizeof(*cases));

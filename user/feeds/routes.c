@@ -49,7 +49,8 @@ struct follower {
 	int64_t next; /* not before; ms */
 	int64_t look_at;
 	int64_t again; /* how long the last wait after a failure was; 0: none */
-	bool todo, held;
+	bool todo;
+	char held[512]; /* what is said of routes that are gone, and stay; "": none are */
 	unsigned int readings;
 };
 
@@ -160,7 +161,9 @@ static void succeeded(struct follower *f)
 {
 	if (f->again) {
 		warn("%s: it works again", f->from);
-		if (!f->held)
+		if (*f->held)
+			list_failed(f->context, f->name, f->held);
+		else
 			list_succeeded(f->context, f->name);
 	}
 	f->again = 0;
@@ -270,27 +273,26 @@ static void put(struct follower *f)
 static void say_held(struct follower *f, const struct route_table *table)
 {
 	size_t most = routes_most(table), lost = most - table->here;
-	char text[512], until[UTC_TEXT_MAX], grace[SPAN_TEXT_MAX], which[64] = "they";
+	char until[UTC_TEXT_MAX], grace[SPAN_TEXT_MAX], which[64] = "they";
 
-	f->held = true;
 	/* Others have ended before so many had gone. */
 	if (table->gone < lost)
 		snprintf(which, sizeof(which), "the %zu that went last", table->gone);
 	utc_text(until, time(NULL) + f->options->grace / 1000);
 	span_text(grace, f->options->grace / 1000);
-	snprintf(text, sizeof(text),
+	snprintf(f->held, sizeof(f->held),
 		 "%s has lost %zu of %zu routes: %s stay in force until %s (--grace %s), unless they come back before",
 		 f->from, lost, most, which, until, grace);
-	warn("%s", text);
-	tell(f, EVENT_GUARD, text);
-	list_failed(f->context, f->name, text);
+	warn("%s", f->held);
+	tell(f, EVENT_GUARD, f->held);
+	list_failed(f->context, f->name, f->held);
 }
 
 static void say_held_over(struct follower *f, bool back)
 {
 	char text[512];
 
-	f->held = false;
+	*f->held = '\0';
 	snprintf(text, sizeof(text), "%s: %s", f->from,
 		 back ? "its routes are there again" : "its routes have not come back in time, and end");
 	warn("%s", text);
