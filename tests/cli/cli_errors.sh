@@ -393,6 +393,54 @@ cannot_be_written() {
 	COMMANDS
 }
 
-run_cases names_of_files cannot_be_written malformed_lines legal_lists files_that_cannot_be_read line_of_10_MB nul_bytes wrong_usage statuses_of_test \
+# --check: what changes something, or goes on, says nothing, does nothing, and asks for nothing that is not there.
+checks_alone() {
+	local line
+
+	printf '192.0.2.1\n' >list
+	while read -r line; do
+		# shellcheck disable=SC2086 # words
+		expect 0 "$XDP_BLOOM" --check $line
+		[ ! -s out ] && [ ! -s err ] || fail "--check $line says: $(cat out err)"
+		[ ! -e "$XDP_BLOOM_STATE" ] && [ ! -e "$XDP_BLOOM_BPFFS" ] || fail "--check $line does something"
+	done <<-'LINES'
+		add 192.0.2.1
+		del 192.0.2.1
+		allow 192.0.2.1
+		disallow 192.0.2.1
+		load a list
+		unload a
+		enforce a
+		shadow a
+		tune --fpr 0.01
+		stats
+		top
+		watch
+		events
+		detect on
+		detect off
+		detect attacks
+		detect top
+		attach lo
+		detach --all
+		restore
+		rotate
+		confirm
+		flush
+		save new.image
+		image make new.image list
+		fleet join redis://127.0.0.1 --as a
+		fleet run
+		fleet leave
+		fleet accept a
+		fleet refuse a
+		follow -
+		follow routes --table 5
+		announce --table 5
+	LINES
+	[ ! -e new.image ] || fail "--check writes an image"
+}
+
+run_cases checks_alone names_of_files cannot_be_written malformed_lines legal_lists files_that_cannot_be_read line_of_10_MB nul_bytes wrong_usage statuses_of_test \
 	nothing_there_yet without_root unreadable_for_want_of_root without_bpffs mounts_bpffs without_dev_null two_instances damaged_state \
 	directories_of_others bpffs_below_a_pin files_may_not_grow started_by_who_hears_of_no_end nobody_listens

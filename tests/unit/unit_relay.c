@@ -60,6 +60,8 @@ static void readers(void)
 		((uint8_t *)&sample)[i] = (uint8_t)(i * 7);
 	if (!CHECK(!relay_open(&own_context, &r), "not open: %s", reason(0)))
 		return;
+	for (int i = 0; i < RELAY_MAX; i++)
+		CHECK(r.client[i] < 0, "descriptor %d is a reader that nobody is", r.client[i]);
 	CHECK(!lstat(r.path, &st) && S_ISSOCK(st.st_mode) && !(st.st_mode & 077), "mode %o", st.st_mode & 07777);
 	relay_send(&r, &sample);
 	for (; n < RELAY_MAX; n++) {
