@@ -401,8 +401,9 @@ checks_alone() {
 	while read -r line; do
 		# shellcheck disable=SC2086 # words
 		expect 0 "$XDP_BLOOM" --check $line
-		[ ! -s out ] && [ ! -s err ] || fail "--check $line says: $(cat out err)"
-		[ ! -e "$XDP_BLOOM_STATE" ] && [ ! -e "$XDP_BLOOM_BPFFS" ] || fail "--check $line does something"
+		is "$(cat out err)" "" "what --check $line says"
+		[ ! -e "$XDP_BLOOM_STATE" ] || fail "--check $line makes a state"
+		[ ! -e "$XDP_BLOOM_BPFFS" ] || fail "--check $line makes pins"
 	done <<-'LINES'
 		add 192.0.2.1
 		del 192.0.2.1
