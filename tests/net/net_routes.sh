@@ -346,6 +346,11 @@ in_place() {
 	LINES
 	until_is "pass pass" 45.1.0.9 2a00:1::9
 	is "$(verdicts 45.1.0.7 45.1.0.8 2a00:1::7 2a00:1::8)" "drop drop drop drop" "what others have"
+	# Of four that are one prefix, as another route is, one goes.
+	printf 'route add blackhole 2a00:%s table 666\n' 8::/126 9:: 9::1 9::2 9::3 | ip -batch -
+	until_is "drop drop drop drop" 2a00:9:: 2a00:9::1 2a00:9::2 2a00:9::3
+	ip -6 route del 2a00:9::2 table 666
+	until_is "drop drop pass drop" 2a00:9:: 2a00:9::1 2a00:9::2 2a00:9::3
 	# What is allowed stays so, and what is taken out of the other list passes.
 	bloom allow 45.1.1.2
 	ip route add blackhole 45.1.1.2 table 666

@@ -33,7 +33,7 @@ def prefix():
         base = rng.choice((45, 46, 91)) << 24 | rng.randrange(1 << 14)
         return ipaddress.ip_network((base >> (32 - length) << (32 - length), length))
     length = rng.choice((128, 128, 128, 64, 48))
-    base = 0x2a00 << 112 | rng.randrange(8) << 80 | rng.randrange(4) << 64 | rng.randrange(1 << 10)
+    base = 0x2a00 << 112 | rng.randrange(8) << 80 | rng.randrange(4) << 64 | rng.randrange(1 << rng.choice((2, 10)))
     return ipaddress.ip_network((base >> (128 - length) << (128 - length), length))
 
 
