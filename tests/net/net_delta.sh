@@ -84,6 +84,19 @@ begin() {
 	asks drop
 }
 
+# By its name alone, with all that was said when it was loaded first.
+by_its_options() {
+	serves
+	{ printf '192.0.2.%d\n' {1..20} && echo no address; } >www/drop
+	# shellcheck disable=SC2086 # two options
+	refused "no address" load drop $feed/drop --every 1h $open
+	# shellcheck disable=SC2086 # two options
+	bloom load drop $feed/drop --every 1h --skip-bad --shadow $open
+	echo 192.0.2.21 >>www/drop
+	bloom load drop
+	is "$(get '.[0] | "\(.kind) \(.addresses)"' lists)" "shadow 21" "what it is then"
+}
+
 # What changes is enough, also of nothing; and the version that comes whole afterwards is the same.
 by_change() {
 	begin
@@ -337,4 +350,4 @@ by_service() {
 	stop
 }
 
-run_cases by_change bad_changes guarded bomb not_packed signed by_service
+run_cases by_its_options by_change bad_changes guarded bomb not_packed signed by_service

@@ -249,4 +249,21 @@ for turn in range(int(sys.argv[1])):
 PYTHON
 }
 
-run_cases what_a_line_does bad_lines one_of_many pipes_and_commands stalls waits_for_others killed
+# What the service's config names and ends begins again, each time later.
+begins_again() {
+	echo 'follow exec -- sh -c "exit 3"' >conf
+	"$XDP_BLOOM" run --config conf >/dev/null 2>service.err &
+	service=$!
+	wait_until "the second end" ends_twice
+	kill -TERM $service
+	end_of $service
+	is "$(grep -o 'ended with status [0-9]*; it begins again in .*' service.err | head -n 2 | cut -d' ' -f4-)" \
+		"2; it begins again in 1 s"$'\n'"2; it begins again in 2 s" "what it says"
+	grep -q 'sh ended with status 3' service.err || fail "$(cat service.err)"
+}
+
+ends_twice() {
+	[ "$(grep -c 'it begins again in' service.err)" -ge 2 ]
+}
+
+run_cases what_a_line_does begins_again bad_lines one_of_many pipes_and_commands stalls waits_for_others killed

@@ -284,7 +284,7 @@ reports() {
 }
 
 heals() {
-	local pin
+	local pin number
 
 	setting
 	printf 'load bad %s/list\nattach edge0 --match destination\n' "$WORK" >conf
@@ -295,6 +295,13 @@ heals() {
 		wait_until "$pin" test -e "$bpffs/$pin"
 		by destination 0
 	done
+	# What another command puts into its place is what is held from then on.
+	bloom rotate
+	number=$(get .generation show)
+	rm "$bpffs/root_to"
+	wait_until "root_to" test -e "$bpffs/root_to"
+	is "$(get .generation show)" "$number" "the generation after it was healed"
+	by destination 0
 	bpftool map delete pinned "$bpffs/slot_to" key 0 0 0 0 || fail "no slot"
 	wait_until "that it filters" by_destination_now
 	rm -r "${bpffs:?}"/*

@@ -265,6 +265,12 @@ trust_and_allow() {
 	loses_nothing "of the network"
 	echo 203.0.113.7 >loud
 	loses_nothing "of both, by the wider one"
+	bloom detect trust one x10
+	bloom detect trust all x2
+	loses_nothing "of both, by the narrower one"
+	echo 203.0.113.10 >loud
+	loses "of the wider one alone"
+	echo 203.0.113.7 >loud
 	bloom detect trust all none
 	bloom unload one
 	bloom load one one --allow

@@ -353,6 +353,50 @@ static void services(void)
 	CHECK(!wrong, "%zu ports, the last of them %u, are not what they were", wrong, where);
 }
 
+/* Of each source the one that is banned for longest, or was most above a limit, in front; whichever order they are in.
+ */
+static void each_once(void)
+{
+	static const struct {
+		__u64 key, until;
+		unsigned int over;
+	} all[] = { { 1, 0, 5 },  { 1, 0, 9 },	{ 1, 0, 7 },   { 2, 50, 1 },
+		    { 2, 70, 0 }, { 2, 0, 90 }, { 2, 60, 99 }, { 3, 0, 0 } };
+	enum { N = sizeof(all) / sizeof(*all) };
+
+	for (int round = 0; round < 1000 && !ktap_failed; round++) {
+		const struct suspect_seen *who[N + 1];
+		size_t n;
+
+		none();
+		for (size_t i = 0; i < N; i++) {
+			who[i] = &suspects[seen.n];
+			add(SUSPECT_IPV4, all[i].key, CLASS_SYN, all[i].over)->until = all[i].until;
+		}
+		who[N] = &suspects[seen.n]; /* another one */
+		add(SUSPECT_IPV6, 1, CLASS_SYN, 0);
+		for (size_t i = N; i; i--) {
+			size_t other = ktap_random() % (i + 1);
+			const struct suspect_seen *s = who[i];
+
+			who[i] = who[other];
+			who[other] = s;
+		}
+		n = seen_once(who, N + 1);
+		if (!CHECK(n == 4, "%zu sources", n))
+			break;
+		for (size_t i = 0; i < n; i++) {
+			const struct suspect_seen *s = who[i];
+			bool six = MARK_KIND(s->mark) == SUSPECT_IPV6;
+
+			CHECK(six || (s->key == 1 && suspect_over(s) == 9) || (s->key == 2 && s->is.until == 70) ||
+				      s->key == 3,
+			      "of source %llu it is the one until %llu, %llu over", s->key, s->is.until,
+			      suspect_over(s));
+		}
+	}
+}
+
 int main(void)
 {
 	static const struct ktap_case cases[] = {
@@ -364,6 +408,7 @@ int main(void)
 		{ "how many there are", sources },
 		{ "by a part of the sketch", part },
 		{ "forged ones", forged },
+		{ "each once", each_once },
 	};
 
 	return ktap_run(cases, sizeof(cases) / sizeof(*cases));
