@@ -84,6 +84,10 @@ begin() {
 	asks drop
 }
 
+knows() {
+	"$XDP_BLOOM" lists -j 2>/dev/null | grep -q "\"name\":\"$1\""
+}
+
 # By its name alone, with all that was said when it was loaded first.
 by_its_options() {
 	serves
@@ -95,6 +99,12 @@ by_its_options() {
 	echo 192.0.2.21 >>www/drop
 	bloom load drop
 	is "$(get '.[0] | "\(.kind) \(.addresses)"' lists)" "shadow 21" "what it is then"
+	# And as a line of the service's file, which fetches it for the first time later.
+	echo "load later $feed/drop --every 1h --skip-bad --shadow $open" >conf
+	ready
+	wait_until "that it is there" knows later
+	is "$(get '.[] | select(.name == "later") | "\(.kind) \(.addresses)"' lists)" "shadow 21" "what the service loads"
+	stop
 }
 
 # What changes is enough, also of nothing; and the version that comes whole afterwards is the same.
