@@ -133,6 +133,11 @@ only_what_it_is_to_say() {
 	! grep -q 45.0.0.1 beside/heard || fail "it says what it is not to say"
 }
 
+# metric NAME: its value.
+metric() {
+	"$XDP_BLOOM" metrics | awk -v name="xdp_bloom_fleet_$1" '$1 == name { print $2 }'
+}
+
 members_are_heard() {
 	joined
 	bloom fleet accept edge-7 --max-entries 50
@@ -155,6 +160,13 @@ members_are_heard() {
 	is "$(get '.members[0].server | [.entries, (.p50_ms >= 7)]' fleet)" '[1,true]' "what is counted"
 	reads ' gaps: 1, malformed: 1, last: trimmed'
 	"$XDP_BLOOM" fleet | grep -Eq '^edge-7 .* [0-9]+ ms +[0-9]+ ms +[0-9]+s$' || fail "how long it takes: $("$XDP_BLOOM" fleet)"
+	is "$(metric up) $(metric waiting) $(metric clock_seconds)" "1 0 -1.5" "what metrics says of the server"
+	is "$(metric 'bans_total{member="edge-7",became="taken"}') $(metric 'bans_total{member="edge-7",became="refused"}')" "2 0" \
+		"what metrics says of its bans"
+	is "$(($(date +%s) - $(metric 'heard_seconds{member="edge-7"}') < 60 + 2))" 1 "when it was heard"
+	[ "$(date +%s)" -ge $(($(metric 'heard_seconds{member="edge-7"}') + 2)) ] || fail "it was heard later: $("$XDP_BLOOM" metrics)"
+	metric 'latency_seconds{member="edge-7",quantile="0.5"}' | awk '!($1 >= 0.005 && $1 < 60) { exit 1 }' || fail "$("$XDP_BLOOM" metrics)"
+	metric 'latency_seconds{member="edge-7",quantile="0.99"}' | awk '!($1 >= 0.005 && $1 < 60) { exit 1 }' || fail "$("$XDP_BLOOM" metrics)"
 	# Where its server was reached is what it needs.
 	says '+\tedge-7\t45.8.8.8\t60000\tx' "at\tedge-7\t$EPOCH\t4\t19-0\t7"
 	hears 'took\tedge-7\t19-0'
