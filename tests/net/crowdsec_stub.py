@@ -108,7 +108,7 @@ def verdicts(what, **wanted):
 
 
 HOSTS = {'a': '45.0.0.1', 'b': '45.0.0.2', 'net': '2001:db8:7::9', 'mine': '45.0.1.1', 'soon': '45.0.1.2', 'longer': '45.0.1.3',
-         'captcha': '45.0.0.9'}
+         'captcha': '45.0.0.9', 'own': '45.0.2.1', 'many': '45.2.0.77'}
 
 
 def faults():
@@ -143,6 +143,44 @@ def others():
     delete(11, 12, 13)
     turns(1)
     verdicts('bans that are somebody\'s', mine=True, soon=False, longer=True)
+
+
+def needed():
+    """What this machine needs is not banned, and neither is everybody; that is said, of each once."""
+    run('ip', 'address', 'add', HOSTS['own'] + '/32', 'dev', 'lo')
+    decide(30, HOSTS['own'])
+    decide(31, '0.0.0.0/0', scope='Range')
+    decide(32, HOSTS['b'])
+    turns(2)
+    verdicts('what is needed', own=False, b=True, captcha=False)
+    said = open('err', encoding='utf8').read()
+    if said.count(f'crowdsec: {HOSTS["own"]}: ') != 1 or said.count(' is very wide') != 1:
+        die('it is not said once')
+    delete(30, 31, 32)
+    turns(1)
+    verdicts('none of them', own=False, b=False)
+
+
+def many():
+    """Where most of many are missing, they end with the next answer that lacks them, and not with this one."""
+    for n in range(200):
+        decide(1000 + n, f'45.2.0.{n}')
+    turns(1)
+    verdicts('many', many=True, a=True)
+    with Agent.lock:
+        kept, Agent.decisions = Agent.decisions, {}
+    turns(1, 503)
+    with Agent.lock:
+        Agent.fault, before = None, Agent.questions
+        Agent.lock.wait_for(lambda: Agent.questions > before, PATIENCE)
+        Agent.decisions = kept
+    turns(2)
+    verdicts('none was missing', many=True, a=True)
+    if 'decisions 202 are missing; they end if the next answer lacks them, too' not in open('err', encoding='utf8').read():
+        die('it is not said how many are missing')
+    delete(*range(1000, 1200))
+    turns(1)
+    verdicts('none of many', many=False, a=True)
 
 
 def silence():
@@ -253,6 +291,8 @@ def main():
     verdicts('both are over', b=False)
     faults()
     silence()
+    needed()
+    many()
     if by_service:
         reloads(follower)
     others()
