@@ -305,6 +305,9 @@ secrets() {
 	is "$(grep -c 'Bearer topsecret' "$keys/heads")" 2 "who was told the password"
 	is "$(grep -c 'If-None-Match' "$keys/heads")" 2 "who was told the version"
 	! grep -q topsecret answer || fail "the answer has the password"
+	# At the same server it is said at the next place, too.
+	ask $feed/one 'etag "two"'
+	is "$(grep -c 'Bearer topsecret' "$keys/heads") $(grep -c 'If-None-Match' "$keys/heads")" "4 4" "who was told the password, and the version"
 	printf 'Authorization: Bearer a\rX: y\n' >secret
 	ask $feed/list
 	printf 'no header\n' >secret
