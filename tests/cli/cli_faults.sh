@@ -11,7 +11,8 @@ need strace
 preload=$(dirname "$TRAFFIC")/failing.so
 apart=$(dirname "$TRAFFIC")/xdp-bloom-apart
 
-VERBS=(load rotate attach restore add needs del batch image unload enforce shadow allow disallow tune detach confirm flush)
+VERBS=(load rotate attach restore add needs del batch image unload enforce shadow allow disallow tune detach confirm flush
+	detect limit trust accept join)
 
 # What each call fails with. What cannot fail, and close() and munmap(), which only let go, are not in it.
 declare -A error=([bpf]=ENOMEM [mmap]=ENOMEM [openat]=EMFILE [mkdir]=ENOSPC [fsync]=EIO [fdatasync]=EIO [pwrite64]=ENOSPC
@@ -64,6 +65,11 @@ arguments_of() {
 	tune) echo tune --headroom "$([ "$turn" = even ] && echo 30 || echo 60)" ;;
 	detach) echo detach edge0 ;;
 	confirm | flush) echo "$1" ;;
+	detect) echo detect on ;;
+	limit) echo "detect limit syn ${turn/even/3}00/s" | sed s/odd/4/ ;;
+	trust) echo load trusted "$turn" --trust --force ;;
+	accept) echo fleet accept edge-7 --max-entries "$([ "$turn" = even ] && echo 10 || echo 20)" ;;
+	join) echo fleet join redis://127.0.0.1 --as "$turn" ;;
 	*) look_of "${1#look_}" ;;
 	esac
 }
@@ -88,6 +94,8 @@ turn_over() {
 	detach) "$XDP_BLOOM" attach edge0 &>/dev/null ;;
 	confirm) "$XDP_BLOOM" load other "$turn" --force --confirm 1h &>/dev/null ;;
 	flush) "$XDP_BLOOM" load base list --force &>/dev/null ;;
+	detect) "$XDP_BLOOM" detect off &>/dev/null ;;
+	join) "$XDP_BLOOM" fleet leave &>/dev/null ;;
 	batch)
 		"$XDP_BLOOM" del 198.18.0.2 &>/dev/null
 		printf 'add 198.18.0.2\nload other %s --force\nallow 198.18.0.3\n' "$turn" >commands
@@ -114,6 +122,11 @@ is_done() {
 	detach) [ "$(xdp_id edge0)" = none ] ;;
 	confirm) ! "$XDP_BLOOM" confirm &>/dev/null ;;
 	flush) expect 1 "$XDP_BLOOM" test 192.0.2.7 ;;
+	detect) [ "$(get '[.on, .in_force]' detect)" = '[true,true]' ] ;;
+	limit) [ "$(get '.limits.syn.rate | floor' detect)" = "$(arguments_of limit | tr -dc 0-9)" ] ;;
+	trust) [ "$(get '.[]|select(.name=="trusted").source' lists)" = "$turn" ] ;;
+	accept) [ "$(get '.members[0].limits.max_entries' fleet)" = "$(arguments_of accept | sed 's/.* //')" ] ;;
+	join) [ "$(get .server.name fleet)" = "$turn" ] ;;
 	image) [ "$(get 'map(.name)|contains(["odd"])' lists)" = "$([ "$turn" = even ] && echo false || echo true)" ] ;;
 	esac
 }
@@ -121,6 +134,10 @@ is_done() {
 everything() {
 	snapshot
 	"$XDP_BLOOM" -j bans 2>&1
+	case $verb in
+	detect | limit | trust) "$XDP_BLOOM" -j detect 2>&1 ;;
+	accept | join) "$XDP_BLOOM" -j fleet 2>&1 ;;
+	esac
 }
 
 generations() {
