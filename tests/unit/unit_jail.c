@@ -1,0 +1,351 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * From bans of the detector to live bans: of whom, for how long, by which words, and of whom not; with a state of the
+ * test's own, and a detector, a clock and needs of a machine that are made up. What is done and said, word for word.
+ */
+#include <jansson.h>
+#include <sys/random.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "change/accounts.h"
+#include "change/change.h"
+#include "change/ends.h"
+#include "change/guard_rails.h"
+#include "change/own_addresses.h"
+#include "kernel/detect.h"
+#include "state/events.h"
+#include "state/limits.h"
+#include "state/settings.h"
+#include "state/strikes.h"
+
+#include "own_state.h"
+#include "shown.h"
+
+static const struct shown known[] = {
+#include "unit_jail.txt"
+};
+
+static struct shows shows = { "tests/unit/unit_jail.txt", known, sizeof(known) / sizeof(known[0]), .out = 0 };
+
+#define DATE 1767225600 /* 2026-01-01T00:00:00Z */
+#define NOW  (1ULL << 50)
+
+static struct suspect_seen suspects[64];
+static struct seen detector;
+static const struct own_address *needed;
+static int64_t passed; /* since the beginning */
+static int seen_err, spare_err;
+
+static int given_seen(const struct context *context, struct seen *seen)
+{
+	(void)context;
+	*seen = detector;
+	return seen_err;
+}
+
+static int given_needs(struct state *state, own_wanted_fn *wanted, const void *arg, struct own_address **list,
+		       size_t *n)
+{
+	(void)state;
+	*n = 0;
+	*list = calloc(1, sizeof(**list));
+	ENOUGH(*list);
+	if (needed && wanted(arg, needed->addr))
+		(*list)[(*n)++] = *needed;
+	return 0;
+}
+
+static struct ranges exempt;
+
+static int given_allowed(struct state *state, struct ranges *set)
+{
+	struct ranges empty = RANGES_EMPTY;
+
+	(void)state;
+	return ranges_union(set, &exempt, &empty);
+}
+
+static int given_put(struct change *change, const struct ban *ban)
+{
+	char text[PREFIX_TEXT_MAX];
+	bool renewed;
+
+	printf("ban %s, added %lld, for %lld s, due in %lld ms: %s\n", prefix_text(text, ban->first, (int)ban->length),
+	       (long long)ban->added - DATE, (long long)(ban->expires - ban->added),
+	       (long long)(ban->due - passed * 1000000000) / 1000000, ban->reason);
+	return state_ban_put(change->state, ban, &renewed);
+}
+
+__attribute__((format(printf, 3, 4))) static void given_event(const struct context *context, struct event e,
+							      const char *fmt, ...)
+{
+	char *text = e.more ? json_dumps(e.more, JSON_COMPACT) : NULL;
+	va_list args;
+
+	(void)context;
+	printf("%s, generation %llu: ",
+	       e.kind == EVENT_BAN     ? "event"
+	       : e.kind == EVENT_GUARD ? "guard"
+				       : "?",
+	       e.generation);
+	va_start(args, fmt);
+	vprintf(fmt, args);
+	va_end(args);
+	printf("\n%s%s", text ? text : "", text ? "\n" : "");
+	free(text);
+	json_decref(e.more);
+}
+
+static int given_spare(const struct context *context, const struct end_key *keys, size_t n)
+{
+	(void)context;
+	for (size_t i = 0; i < n; i++)
+		printf("spare: %u bits of IPv%u\n", keys[i].bits, keys[i].family);
+	return spare_err;
+}
+
+static int given_unjail(const struct context *context, const struct ranges *set)
+{
+	(void)context;
+	printf("let go: %s", set->n4 || set->n6 ? "" : "nobody");
+	for (size_t i = 0; i < set->n4; i++)
+		printf(" %08x-%08x", set->v4[i].lo, set->v4[i].hi);
+	for (size_t i = 0; i < set->n6; i++)
+		printf(" %016llx-%016llx", (unsigned long long)(set->v6[i].lo >> 64),
+		       (unsigned long long)(set->v6[i].hi >> 64));
+	putchar('\n');
+	return 0;
+}
+
+static time_t given_time(time_t *to)
+{
+	(void)to;
+	return DATE + passed;
+}
+
+static int64_t given_boot(void)
+{
+	return passed * 1000000000;
+}
+
+/* Half of all. */
+static ssize_t given_random(void *to, size_t n, unsigned int flags)
+{
+	(void)flags;
+	*(uint32_t *)to = 1U << 31;
+	return (ssize_t)n;
+}
+
+#define kernel_seen	  given_seen
+#define seen_free(seen)	  ((void)(seen))
+#define own_addresses	  given_needs
+#define state_allowed	  given_allowed
+#define account_own_put	  given_put
+#define event(...)	  given_event(__VA_ARGS__)
+#define kernel_spare	  given_spare
+#define kernel_unjail_set given_unjail
+#define time(to)	  given_time(to)
+#define clock_boot	  given_boot
+#define getrandom	  given_random
+#include "change/jail.c"
+#undef event
+#undef time
+
+/* --- What happens ------------------------------------------------------------------------------------------------- */
+
+static void none(void)
+{
+	memset(suspects, 0, sizeof(suspects));
+	detector = (struct seen){ .on = true, .now = NOW, .suspect = suspects };
+	detector.with.tick = 4000000;
+}
+
+static struct suspect *add(__u64 kind, __u64 key, __u64 ms, unsigned int classes)
+{
+	struct suspect_seen *s = &suspects[detector.n++];
+
+	ENOUGH(detector.n <= sizeof(suspects) / sizeof(*suspects));
+	*s = (struct suspect_seen){
+		.key = key,
+		.mark = MARK(kind, NOW),
+		.is = { .until = NOW + 1000000000, .over_at = NOW - 1000000, .banned_for = classes }
+	};
+	s->is.since = s->is.over_at - ms * 1000000;
+	for (int class = 0; class < CLASSES; class ++)
+		s->is.count[class] = 1000 * (__u64)(class + 1);
+	return &s->is;
+}
+
+static struct suspect *add4(__u32 addr, __u64 ms, unsigned int classes)
+{
+	return add(SUSPECT_IPV4, addr, ms, classes);
+}
+
+static struct suspect *add6(__u64 net, __u64 ms, unsigned int classes)
+{
+	return add(SUSPECT_IPV6, net, ms, classes);
+}
+
+/* As the service does it, once. */
+static void moves(void)
+{
+	struct change change = { .context = &own_context };
+	int err;
+
+	printf("after %lld s\n", (long long)passed);
+	change.state = opened(true);
+	err = jail_move(&change);
+	if (err)
+		printf("%s\n", reason(err));
+	ENOUGH(!state_commit(change.state));
+	state_close(change.state);
+	jail_made(&own_context, &change.jail, 7);
+	printf("%zu banned, %zu refused, %zu spared\n", change.jail.n, change.jail.refused_n, change.jail.spared_n);
+	jail_free(&change.jail);
+}
+
+/* Its ban is over. */
+static void ends(__u32 addr)
+{
+	struct state *s = opened(true);
+
+	CHECK(!state_ban_drop(s, (struct addr){ addr, 4 }, 32) && !state_commit(s), "it was not banned");
+	state_close(s);
+}
+
+#define C(class) (1u << CLASS_##class)
+
+static void reasons(void)
+{
+	none();
+	moves();
+	add4(0xcb007107, 3000, C(PACKETS))->banned_for |= 0;
+	add4(0xcb007108, 20000, C(PACKETS) | C(SYN));
+	add4(0xcb007109, 500, C(BYTES));
+	add4(0xcb00710a, 0, C(UDP) | C(BYTES));
+	add4(0xcb00710b, 125, C(ICMP) | C(FRAGMENTS))->over_at = NOW;
+	add4(0xcb00710c, 3000, 0);
+	add4(0xcb00710d, 3000, C(SYN))->until = NOW;
+	add6(0x20010db800050005, 1499, C(FRAGMENTS));
+	moves();
+	/* All of them are banned. */
+	moves();
+	seen_err = -ENOENT;
+	moves();
+	seen_err = because(-EIO, "no detector");
+	moves();
+	seen_err = 0;
+}
+
+/* Each time a step further; and less far, once as much time has gone by. */
+static void climbs(void)
+{
+	static const int64_t waits[] = { 61, 601, 3601, 86401, 604801, 604801, 40 * 86400, 61, 5000000 };
+
+	for (size_t i = 0; i < sizeof(waits) / sizeof(*waits); i++) {
+		none();
+		add4(0xcb007107, 3000, C(SYN));
+		moves();
+		ends(0xcb007107);
+		passed += waits[i];
+	}
+}
+
+static void not_these(void)
+{
+	static const struct own_address gateway = { .addr = { 0xcb007101, 4 },
+						    .source = { 0xcb007101, 4 },
+						    .what = "a gateway in use",
+						    .where = "route table 254" };
+	static const struct own_address within = { .addr = { (ip6)0x20010db800050005 << 64 | 1, 6 },
+						   .source = { (ip6)0x20010db800050005 << 64 | 1, 6 },
+						   .what = "a name server" };
+	struct state *s = opened(true);
+	struct ban wide = { .first = { 0xc6336400, 4 }, .length = 24 },
+		   narrow = { .first = { (ip6)0x20010db800070007 << 64 | 5, 6 }, .length = 128 };
+	bool renewed;
+
+	ENOUGH(!ranges_add_prefix(&exempt, (struct addr){ 0xcb007200, 4 }, 24) &&
+	       !ranges_add_prefix(&exempt, (struct addr){ (ip6)0x20010db800060006 << 64, 6 }, 128) &&
+	       !ranges_finish(&exempt));
+	ENOUGH(!state_ban_put(s, &wide, &renewed) && !state_ban_put(s, &narrow, &renewed) && !state_commit(s));
+	state_close(s);
+	none();
+	needed = &gateway;
+	add4(0xcb007207, 3000, C(SYN));		/* exempt */
+	add6(0x20010db800060006, 3000, C(SYN)); /* one of its addresses is */
+	add4(0xc6336407, 3000, C(SYN));		/* banned with all of its network */
+	add6(0x20010db800070007, 3000, C(SYN)); /* one of its addresses is */
+	add4(0xcb007101, 3000, C(SYN));		/* needed */
+	add4(0xcb007102, 3000, C(SYN));
+	add4(0x7f000001, 3000, C(SYN)); /* nobody's */
+	add4(0, 3000, C(SYN));
+	moves();
+	none();
+	add4(0xcb007101, 3000, C(SYN));
+	passed += 3599;
+	moves();
+	passed += 1;
+	moves();
+	passed -= 7200; /* the clock was set back */
+	moves();
+	none();
+	needed = &within;
+	spare_err = because(-EIO, "no map");
+	add6(0x20010db800050005, 3000, C(SYN));
+	moves();
+	spare_err = 0;
+	/* Needed since it was banned: what it has earned stays. */
+	none();
+	needed = NULL;
+	add4(0xcb007103, 3000, C(SYN));
+	moves();
+	ends(0xcb007103);
+	passed += 100;
+	needed = &(struct own_address){ .addr = { 0xcb007103, 4 }, .source = { 0xcb007103, 4 }, .what = "a peer" };
+	moves();
+	moves();
+	needed = NULL;
+	moves();
+	ranges_free(&exempt);
+}
+
+static void many(void)
+{
+	none();
+	for (unsigned int i = 0; i < 10; i++)
+		add4(0x2d000001 + i, 3000, C(SYN));
+	add4(0x2d000001 + 9, 5000, C(UDP)); /* by another interface */
+	moves();
+	for (unsigned int i = 0; i < 3; i++) {
+		struct addr addr = { 0x2d000000 + i, 4 };
+
+		printf("%u: %d %d\n", i, jail_has(&own_context, addr, 32), jail_has(&own_context, addr, 31));
+	}
+}
+
+static void tell(const char *name, void (*happen)(void))
+{
+	shows_begin(&shows);
+	passed = 100000;
+	needed = NULL;
+	empty_directory();
+	happen();
+	shows_as(&shows, name);
+}
+
+static void word_for_word(void)
+{
+	tell("reasons", reasons);
+	tell("climbs", climbs);
+	tell("not these", not_these);
+	tell("many", many);
+}
+
+int main(void)
+{
+	static const struct ktap_case cases[] = { { "word for word", word_for_word } };
+
+	return own_state_run(cases, sizeof(cases) / sizeof(*cases));
+}
