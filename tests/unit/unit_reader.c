@@ -250,6 +250,9 @@ static const struct {
 	{ "csv:10", "a,b,c,d,e,f,g,h,i,1.2.3.4\nx\n", ":2: 'x': the line has too few columns" },
 	{ "json", "1.2.3.4\n", ": not JSON" },
 	{ "nft", "1.2.3.4\n", ":1: '1.2.3.4': expected sets of addresses" },
+	{ "nft",
+	  "flush set inet f aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\n",
+	  "a word of more than 128 bytes" },
 	{ "foo", "1.2.3.4\n", ": there is no format 'foo'" },
 };
 
@@ -264,6 +267,53 @@ static void bad(void)
 			   text, err, err ? error : "accepted") ||
 		    !CHECK(!set.n4 && !set.n6 && !set.hosts, "something is left in the set"))
 			return;
+	}
+}
+
+/* Behind a byte that is in no text nothing is believed, in whichever format. */
+static void nul_bytes(void)
+{
+	static const struct {
+		const char *format, *before;
+	} texts[] = {
+		{ "nft", "table inet f {\nset s {\nelements = { 1.2.3.4" },
+		{ "plain", "1.2.3.4\n" },
+	};
+
+	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
+		struct ranges set;
+		size_t n = strlen(texts[i].before);
+		char text[100] = "";
+
+		memcpy(text, texts[i].before, n);
+		memcpy(text + n, "\0 }}}\n", 7);
+		CHECK(read_text(text, n + 7, texts[i].format, false, &set) < 0 && strstr(error, "NUL byte"), "%s: %s",
+		      texts[i].format, error);
+	}
+}
+
+/* One value is held whole, up to a bound. */
+static void large_values(void)
+{
+	const size_t most = (size_t)32 << 20;
+
+	for (int more = 0; more < 2; more++) {
+		size_t n = most + (more ? 100 : -100);
+		char *text = malloc(n + 16);
+		struct ranges set;
+		int err;
+
+		if (!CHECK(text, "no memory"))
+			return;
+		memset(text, ' ', n);
+		memcpy(text, "{\"ip\":\"1.2.3.4\"", 15);
+		text[n - 1] = '}';
+		err = read_text(text, n, "json", false, &set);
+		CHECK(more ? err < 0 && strstr(error, "one JSON value is larger than 32 MiB") : !err, "%zu bytes: %s",
+		      n, err ? error : "taken");
+		if (!err)
+			ranges_free(&set);
+		free(text);
 	}
 }
 
@@ -514,6 +564,8 @@ int main(void)
 	static const struct ktap_case cases[] = {
 		{ "good", good },
 		{ "bad", bad },
+		{ "NUL bytes", nul_bytes },
+		{ "large values", large_values },
 		{ "not_another", not_another },
 		{ "counts", counts },
 		{ "skip_bad", skip_bad },
