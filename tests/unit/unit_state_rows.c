@@ -153,6 +153,8 @@ static const struct column {
 	{ "fleet_out", "family", NUMBER, 4, 4, NULL, false },
 	{ "fleet_out", "first", BYTES, 0, 0, NULL, false },
 	{ "feed", "result", TEXT, 0, FEED_RESULT_MAX - 1, NULL, false },
+	{ "chosen", "rows", TEXT, 1, 0, NULL, false },	       /* of these texts none is a condition */
+	{ "scope", "scope", TEXT, 1, 1, "0123456789", false }, /* a protocol */
 };
 
 static const char *const damages[] = {
@@ -198,7 +200,7 @@ static const struct reading {
 	{ "", { "metrics" } },
 	{ "list source", { "load", "one", "FILE", "--if-changed" } },
 	{ "list chunk source interface pending setting ban ban_before accepted strike feed member said fleet"
-	  " fleet_out fleet_at matched leaving ports port",
+	  " fleet_out fleet_at matched leaving ports port chosen scope",
 	  { "state", "check" } },
 };
 
@@ -225,10 +227,15 @@ static void fill(struct state *s, const char *name, enum list_kind kind, uint32_
 	int fd = open(text_file, O_RDONLY | O_CLOEXEC);
 	struct packer *packer = packer_begin(fd);
 	struct ranges set = RANGES_EMPTY;
+	struct scope only = { 0 };
 
 	snprintf(list.name, sizeof(list.name), "%s", name);
 	snprintf(list.source, sizeof(list.source), "%s", text_file);
 	snprintf(list.addresses, sizeof(list.addresses), "3");
+	if (kind == LIST_BAN && first == 0xcb007500) {
+		snprintf(list.where, sizeof(list.where), "asn=64500");
+		ENOUGH(!scope_add_only(&only, "tcp/22") && scope_text(list.scope, &only));
+	}
 	snprintf(source.list, sizeof(source.list), "%s", name);
 	ENOUGH(packer && !source_locate(source.path, text_file) && !source_look(source.stamp, text_file));
 	for (uint32_t i = 0; i < 3; i++)
