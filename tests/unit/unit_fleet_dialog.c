@@ -140,13 +140,17 @@ static const char *put_answer(char **to, size_t *n, const char *at)
 	size_t length = strcspn(at, " ])*");
 
 	if (at[length] == '*') {
-		char *end;
+		char *end, *long_word;
 		size_t times = strtoul(at + length + 1, &end, 10);
 
-		put(to, n, "$%zu\r\n", length * times);
+		long_word = malloc(length * times + 1);
+		if (!long_word)
+			abort();
 		for (size_t i = 0; i < times; i++)
-			put(to, n, "%.*s", (int)length, at);
-		put(to, n, "\r\n");
+			memcpy(long_word + i * length, at, length);
+		long_word[length * times] = '\0';
+		put(to, n, "$%zu\r\n%s\r\n", length * times, long_word);
+		free(long_word);
 		return end;
 	}
 	if (length == 3 && !strncmp(at, "nil", 3))

@@ -7,18 +7,20 @@
 
 #include "ktap.h"
 
-static __u8 frame[2048];
+/* As a driver lays it: what is behind the Ethernet header is aligned. */
+static _Alignas(4) __u8 room[2 + 2048];
+static __u8 *const made = room + 2;
 static __u32 frame_n;
 
 static void put(unsigned int value, unsigned int bytes)
 {
 	while (bytes--)
-		frame[frame_n++] = (__u8)(value >> 8 * bytes);
+		made[frame_n++] = (__u8)(value >> 8 * bytes);
 }
 
 static void zeros(unsigned int n)
 {
-	memset(frame + frame_n, 0, n);
+	memset(made + frame_n, 0, n);
 	frame_n += n;
 }
 
@@ -76,7 +78,7 @@ static void make(const char *text)
 /* "4 at 34"; "hidden"; "-" */
 static const char *found(char text[32], __u32 n)
 {
-	struct packet_bytes bytes = { frame, n };
+	struct packet_bytes bytes = { made, n };
 	__u64 where = find_inner(&bytes);
 
 	snprintf(text, 32, "%s at %llu",
