@@ -13,7 +13,9 @@ static const struct shown known[] = {
 #include "unit_attach.txt"
 };
 
-static struct shows shows = { "tests/unit/unit_attach.txt", known, sizeof(known) / sizeof(known[0]), NULL, 0, 0 };
+static struct shows shows = { .file = "tests/unit/unit_attach.txt",
+			      .known = known,
+			      .n = sizeof(known) / sizeof(known[0]) };
 
 static unsigned int next_match;
 

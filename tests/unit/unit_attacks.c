@@ -21,7 +21,9 @@ static const struct shown known[] = {
 #include "unit_attacks.txt"
 };
 
-static struct shows shows = { "tests/unit/unit_attacks.txt", known, sizeof(known) / sizeof(known[0]), .out = 0 };
+static struct shows shows = { .file = "tests/unit/unit_attacks.txt",
+			      .known = known,
+			      .n = sizeof(known) / sizeof(known[0]) };
 
 /* --- The detector ------------------------------------------------------------------------------------------------- */
 

@@ -29,7 +29,7 @@
 #include "shown.h"
 
 /* The file, as it was when this was made. */
-__asm__(".section .rodata\nknown_text: .incbin \"unit/unit_fleet_dialog.txt\"\n.byte 0\n.previous");
+__asm__(".section .rodata\n.balign 8\nknown_text: .incbin \"unit/unit_fleet_dialog.txt\"\n.byte 0\n.previous");
 extern const char known_text[];
 
 static struct shows shows = { .file = "tests/unit/unit_fleet_dialog.txt", .plain = true };

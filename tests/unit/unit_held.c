@@ -11,7 +11,9 @@ static const struct shown known[] = {
 #include "unit_held.txt"
 };
 
-static struct shows shows = { "tests/unit/unit_held.txt", known, sizeof(known) / sizeof(known[0]), NULL, 0, 0 };
+static struct shows shows = { .file = "tests/unit/unit_held.txt",
+			      .known = known,
+			      .n = sizeof(known) / sizeof(known[0]) };
 
 typedef void step_fn(void);
 static struct held *held;

@@ -26,7 +26,9 @@ static const struct shown known[] = {
 #include "unit_jail.txt"
 };
 
-static struct shows shows = { "tests/unit/unit_jail.txt", known, sizeof(known) / sizeof(known[0]), .out = 0 };
+static struct shows shows = { .file = "tests/unit/unit_jail.txt",
+			      .known = known,
+			      .n = sizeof(known) / sizeof(known[0]) };
 
 #define DATE 1767225600 /* 2026-01-01T00:00:00Z */
 #define NOW  (1ULL << 50)
