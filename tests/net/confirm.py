@@ -7,6 +7,7 @@ XDP_BLOOM_SEED. A second after the deadline who was shut out must get through ag
 that waits, the lock, the service, the date or the pins; and later commands must agree.
 """
 import collections
+import contextlib
 import fcntl
 import os
 import random
@@ -233,7 +234,8 @@ class Run:
         """The service has time to bring back what is gone, and then ends."""
         pins = [os.path.join(at, name) for at, _, names in os.walk(self.pins) for name in names]
         for pin in self.rng.sample(pins, self.rng.randint(1, len(pins))):
-            os.unlink(pin)
+            with contextlib.suppress(FileNotFoundError):  # it mends the first while others are taken
+                os.unlink(pin)
         time.sleep(max(self.began + SECONDS - 0.5 - now(), 0))
         self.break_service(service)
 
@@ -291,7 +293,7 @@ class Run:
             self.end_waiters()
             subprocess.run(self.words("detach", "--all"), capture_output=True)
             subprocess.run(["ip", "link", "set", "dev", self.lane.edge, "xdp", "off"], capture_output=True)
-            shutil.rmtree(self.dir)
+            shutil.rmtree(self.dir, ignore_errors=True)  # who was killed may be letting go of its files
             shutil.rmtree(self.pins, ignore_errors=True)
             if os.path.isdir(self.group):
                 os.rmdir(self.group)
