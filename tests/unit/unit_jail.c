@@ -222,7 +222,7 @@ static void reasons(void)
 {
 	none();
 	moves();
-	add4(0xcb007107, 3000, C(PACKETS))->banned_for |= 0;
+	add4(0xcb007107, 3000, C(PACKETS));
 	add4(0xcb007108, 20000, C(PACKETS) | C(SYN));
 	add4(0xcb007109, 500, C(BYTES));
 	add4(0xcb00710a, 0, C(UDP) | C(BYTES));
