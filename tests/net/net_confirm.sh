@@ -5,6 +5,8 @@
 . "$(dirname "$0")/../support/lib.sh"
 confirm=$(realpath "$(dirname "$0")/confirm.py")
 sandbox "$@"
+# shellcheck source=../support/service.sh
+. "$here/service.sh"
 
 # Whether a control group can be killed as a whole (5.14).
 has_groups() {
@@ -192,6 +194,44 @@ in_force_is_not() {
 	[ "$(get .generation show)" != "$1" ]
 }
 
+# A change whose program with the clock loses its pin before the service has looked: without a clock none of it comes into
+# force. It is built again, until the same deadline, which needs nobody.
+unpinned_at_once() {
+	local watcher
+
+	need pgrep
+	for unpinned in trial "trial term"; do
+		loses_its_clock
+	done
+}
+
+loses_its_clock() {
+	echo 45.0.0.1 >list
+	echo 46.0.0.1 >other
+	bloom load list list
+	: >conf
+	ready
+	asleep change_and_unpin
+	heard "$log" ": made again"
+	verdicts 46.0.0.1=drop 45.0.0.1=drop
+	on_trial || fail "it is not on trial"
+	kill -KILL "$service_pid"
+	end_of "$service_pid" 2>/dev/null
+	watcher=$(pgrep -f "^xdp-bloom -S $XDP_BLOOM_STATE .*--watch") && kill -KILL "$watcher"
+	wait_until "the generation before" gives pass '.[0].verdict' test 46.0.0.1
+	verdicts 45.0.0.1=drop
+	bloom unload list
+}
+
+change_and_unpin() {
+	local pin
+
+	bloom load other other --confirm 7s
+	for pin in $unpinned; do
+		rm "$XDP_BLOOM_BPFFS"/generation/*/"$pin"
+	done
+}
+
 # confirm comes too late for what could not be taken back in time.
 too_late() {
 	echo 45.0.0.1 >list
@@ -270,4 +310,4 @@ is_away() {
 	[ ! "/proc/$away/ns/net" -ef /proc/self/ns/net ]
 }
 
-run_cases cannot_go_back every_verb renamed confirmed confirm_cut_short another_root banned_meanwhile too_late of_an_older_state broken_sessions
+run_cases cannot_go_back every_verb renamed confirmed confirm_cut_short another_root banned_meanwhile unpinned_at_once too_late of_an_older_state broken_sessions

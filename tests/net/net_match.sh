@@ -125,13 +125,27 @@ on_trial() {
 	bloom load bad clean --force --confirm 1h
 	refused "on trial" attach edge1 --match both
 	send 0 -d -b clean -c banned
+	# A slot that is made anew has what is on trial, too.
+	rm "$bpffs"/slot_to "$bpffs"/generation/*/slot_to "$bpffs"/root_to
+	bloom restore
+	is "$(in_slot_to)" xdp_bloom_trial "the program in the new slot"
 	bloom confirm
+	is "$(in_slot_to)" xdp_bloom_gen "the program in the slot"
 	send 0 -d -b clean -c banned
 	is "$(find "$bpffs" -name 'trial_to' -o -name 'before_to')" "" "pins of a trial"
 }
 
 xdp_is_gone() {
 	[ "$(xdp_id edge0)" = none ]
+}
+
+in_slot_to() {
+	local id
+
+	id=$(bpftool -j map dump pinned "$bpffs/slot_to" | python3 -c '
+import json, sys
+print(int.from_bytes((int(byte, 16) for byte in json.load(sys.stdin)[0]["value"]), "little"))')
+	bpftool -j prog show id "$id" | jq -r .name
 }
 
 by_destination_now() {

@@ -273,7 +273,7 @@ static int in_force_run(const struct ktap_case *cases, size_t count)
 	int err = kernel_ready(&own_context), status;
 
 	if (!err)
-		err = kernel_base(&own_context, 0);
+		err = kernel_base(&own_context, (struct committed){ 0 });
 	root = get_pin(PIN_ROOT);
 	counters = get_pin(PIN_COUNTERS);
 	list_counters = get_pin(PIN_LIST_COUNTERS);

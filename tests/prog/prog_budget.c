@@ -464,7 +464,7 @@ static int run_cases(void)
 {
 	struct ktap_case cases[SHAPES];
 	char here[128];
-	int err = kernel_ready(&own_context) ?: kernel_base(&own_context, 0), status;
+	int err = kernel_ready(&own_context) ?: kernel_base(&own_context, (struct committed){ 0 }), status;
 	const char *asked = getenv("XDP_BLOOM_BUDGET");
 
 	environment(here, sizeof(here));

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What lies at a pin's place and is not ours: known by each thing in which it differs, by whoever asks for it. */
+/*
+ * What lies at a pin's place and is not ours: known by each thing in which it differs, by whoever asks for it. And what
+ * is in a slot that was lost.
+ */
 #include <errno.h>
 #include <stdio.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <bpf/bpf.h>
@@ -268,6 +272,58 @@ static void counters(void)
 	free(packets);
 }
 
+/* A root with a slot of its own, as if both had been lost: what is in the slot. */
+static __u32 in_new_slot(struct committed committed)
+{
+	__u32 key = 0, id = 0;
+	int slot;
+
+	unlink(path_of(PIN_ROOT));
+	unlink(path_of(PIN_SLOT));
+	ENOUGH(!kernel_base(&own_context, committed));
+	slot = pin_get(&own_context, PIN_SLOT);
+	if (bpf_map_lookup_elem(slot, &key, &id))
+		id = 0;
+	close_fd(slot);
+	return id;
+}
+
+/* Its id. What lies in a slot has to fit to the root, as another root does. */
+static __u32 pin_root_below(const char *name)
+{
+	struct pinned is = look_at(PIN_ROOT);
+	int fd = pin_get(&own_context, PIN_ROOT);
+
+	ENOUGH(fd >= 0 && !bpf_obj_pin(fd, path_of(name)));
+	close_fd(fd);
+	in_new_slot((struct committed){ 0 });
+	return is.id;
+}
+
+static void slot_again(void)
+{
+	const struct committed none = { 0 }, third = { .number = 3 }, fourth = { .number = 4 },
+			       trial = { .number = 4, .on_trial = true }, first = { .number = 1, .on_trial = true };
+	__u32 of_3, of_4, of_trial;
+
+	ENOUGH(!mkdir(path_of(PIN_GENERATIONS "/3"), 0700) && !mkdir(path_of(PIN_GENERATIONS "/4"), 0700));
+	of_3 = pin_root_below(PIN_GENERATIONS "/3/" PIN_PROGRAM);
+	of_4 = pin_root_below(PIN_GENERATIONS "/4/" PIN_PROGRAM);
+	of_trial = pin_root_below(PIN_GENERATIONS "/4/" PIN_TRIAL);
+	CHECK(in_new_slot(none) == 0, "nothing was committed, and something is in the slot");
+	CHECK(in_new_slot(third) == of_3, "another program than that of the generation");
+	CHECK(in_new_slot(trial) == of_trial, "another program than that with the clock");
+	CHECK(in_new_slot(fourth) == of_trial,
+	      "confirmed, but not yet in the kernel: another than that with the clock");
+	unlink(path_of(PIN_GENERATIONS "/4/" PIN_TRIAL));
+	CHECK(in_new_slot(fourth) == of_4, "another program than that of the generation that is there for good");
+	CHECK(in_new_slot(trial) == of_3, "the clock is lost: another program than that of the generation before");
+	CHECK(in_new_slot(first) == 0, "there is none before, and something is in the slot");
+	pin_remove(path_of(PIN_GENERATIONS "/3"));
+	CHECK(in_new_slot(trial) == 0, "the one before is lost, too, and something is in the slot");
+	pin_remove(path_of(PIN_GENERATIONS "/4"));
+}
+
 /* As kernel/detect.c and kernel/scopes.c make one where it is needed first. */
 static void make_those_of_later(void)
 {
@@ -291,8 +347,9 @@ static int run_cases(void)
 		{ "roots", roots },
 		{ "maps", maps },
 		{ "counters", counters },
+		{ "a slot that was lost", slot_again },
 	};
-	int err = kernel_ready(&own_context) ?: kernel_base(&own_context, 0);
+	int err = kernel_ready(&own_context) ?: kernel_base(&own_context, (struct committed){ 0 });
 
 	if (err) {
 		printf("Bail out! %s\n", reason(err));

@@ -536,7 +536,7 @@ static int run_cases(void)
 						  { "cut anywhere", cut_anywhere },
 						  { "packets", packets },
 						  { "real lists", real_lists } };
-	int err = kernel_ready(&own_context) ?: kernel_base(&own_context, 0);
+	int err = kernel_ready(&own_context) ?: kernel_base(&own_context, (struct committed){ 0 });
 
 	list_counters = err ? -1 : pin_get(&own_context, PIN_LIST_COUNTERS);
 	frags = !err && kernel_frags(&own_context) == 1;

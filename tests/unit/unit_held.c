@@ -57,12 +57,17 @@ static void forget(void)
 
 static void expect_4(void)
 {
-	held_expect(held, 4);
+	held_expect(held, (struct committed){ .number = 4 });
+}
+
+static void expect_4_on_trial(void)
+{
+	held_expect(held, (struct committed){ .number = 4, .on_trial = true });
 }
 
 static void expect_3(void)
 {
-	held_expect(held, 3);
+	held_expect(held, (struct committed){ .number = 3 });
 }
 
 static int attach(const char *name, int64_t until)
@@ -273,6 +278,18 @@ static void trial_begins(void)
 	generation_on_trial();
 }
 
+/* Before anybody has looked at it. */
+static void trial_unpinned(void)
+{
+	unpinned("pins/generation/4/trial");
+}
+
+static void trial_and_term_unpinned(void)
+{
+	trial_unpinned();
+	unpinned("pins/generation/4/term");
+}
+
 static void trial_confirmed(void)
 {
 	struct thing *program = thing_called("bpf-prog-4");
@@ -373,6 +390,11 @@ STEPS(takes_trial, look, trial_begins, look, look)
 STEPS(takes_confirmed, look, trial_begins, look, trial_confirmed, look, look)
 STEPS(takes_back, look, trial_begins, look, trial_taken_back, look, look)
 STEPS(mends_trial, look, trial_begins, look, all_unpinned, slot_emptied, look, close_gap, repair, look)
+STEPS(keeps_from_unpinned_trial, look, trial_begins, trial_unpinned, expect_4_on_trial, look, close_gap, look, repair,
+      look)
+STEPS(keeps_from_lost_trial, look, trial_begins, trial_and_term_unpinned, expect_4_on_trial, look, close_gap, look)
+STEPS(leaves_unpinned_trial, trial_begins, trial_unpinned, expect_4_on_trial, look, close_gap, repair, look)
+STEPS(expects_trial, trial_begins, slot_emptied, expect_4_on_trial, look, look, close_gap, look)
 STEPS(takes_base, look, base_again, look, look)
 STEPS(turns_to_base, look, base_again_unturned, look, look)
 STEPS(not_older, look, base_older, look, look)
@@ -423,6 +445,10 @@ static const struct happens all[] = {
 	{ "a generation on trial, confirmed", on_eth0, takes_confirmed, ONCE },
 	{ "a generation on trial, taken back", on_eth0, takes_back, ONCE },
 	{ "a generation on trial, all taken away", on_eth0, mends_trial, ONCE },
+	{ "a generation on trial, its program unpinned at once", on_eth0, keeps_from_unpinned_trial, ONCE },
+	{ "a generation on trial, that and its term", on_eth0, keeps_from_lost_trial, ONCE },
+	{ "a generation on trial, unpinned before the first look", on_eth0, leaves_unpinned_trial, ONCE },
+	{ "a generation on trial is expected", on_eth0, expects_trial, ONCE },
 	{ "another base", on_eth0, takes_base, ONCE },
 	{ "another base, and the link on the old one", on_eth0, turns_to_base, EACH_FAILS },
 	{ "another base, and one on trial", on_trial, turns_to_base, ONCE },

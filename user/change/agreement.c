@@ -4,13 +4,17 @@
 #include <errno.h>
 
 #include "base/log.h"
+#include "change/revert_timer.h"
 #include "state/settings.h"
 
-uint64_t committed(struct state *state)
+struct committed committed(struct state *state)
 {
 	double number = state_setting(state, SETTING_GENERATION, 0);
+	__u64 until;
 
-	return number > 0 ? (uint64_t)number : 0;
+	if (number <= 0 || trial_until(state, &until))
+		return (struct committed){ 0 };
+	return (struct committed){ (__u64)number, until };
 }
 
 /* The state is committed before the kernel's part is written: it may be ahead of the kernel, never behind. */

@@ -5,8 +5,8 @@
 
 #include <stdint.h>
 
-struct context;
-struct generation;
+#include "kernel/live.h"
+
 struct state;
 
 enum agreement {
@@ -16,8 +16,8 @@ enum agreement {
 	UNKNOWN,      /* the generation in force is newer than the state, or was built from another */
 };
 
-/* The number of the generation that was committed; 0: none was, or it cannot be read. */
-uint64_t committed(struct state *state);
+/* All zero: nothing was, or it cannot be read. */
+struct committed committed(struct state *state);
 
 enum agreement agreement(struct state *state, const struct generation *live);
 /* -ENODATA where it is UNKNOWN. */

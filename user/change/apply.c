@@ -263,8 +263,10 @@ static int go_live(struct state *state, struct live *live, const struct apply_op
 	struct ends ends = { 0 };
 	struct detector detector = { 0 };
 	size_t on_n = 0;
-	int err = trial_of(state, live, &c->trial) ?: c->g.ends ? ends_read(&ends, state, NULL) : 0;
+	int err = trial_until(state, &c->trial.until) ?: c->g.ends ? ends_read(&ends, state, NULL) : 0;
 
+	if (c->trial.until)
+		c->trial.before = live_before(live);
 	progress(live->context, "loading the programs", -1);
 	err = err ?:
 	      detector_fill(&detector, state) ?:

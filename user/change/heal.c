@@ -12,7 +12,9 @@
 #include "base/label.h"
 #include "base/log.h"
 #include "base/state_path.h"
+#include "change/agreement.h"
 #include "change/attach.h"
+#include "change/change.h"
 #include "kernel/held.h"
 #include "state/settings.h"
 #include "state/state.h"
@@ -98,15 +100,34 @@ static int attach_again(const struct context *context, struct held *held, struct
 }
 
 /* What was committed is in force, or is about to be. */
-static __u64 committed(const struct context *context)
+static void expect_committed(const struct context *context, struct held *held)
 {
+	struct committed is = { 0 };
 	struct state *state;
-	double number = 0;
 
 	if (!state_open(&state, context, false))
-		number = state_setting(state, SETTING_GENERATION, 0);
+		is = committed(state);
 	state_close(state);
-	return number > 0 ? (__u64)number : 0;
+	held_expect(held, is);
+}
+
+/* Under the lock. What is in force again may be older than what was committed. */
+static bool is_behind(const struct context *context, struct state *state)
+{
+	struct generation live;
+
+	return state && !kernel_live(context, &live) && agreement(state, &live) == BEHIND;
+}
+
+/* Each change begins by mending that. */
+static void bring_up(const struct context *context)
+{
+	struct context own = *context;
+	struct change *change;
+
+	own.wait = 0; /* who has the lock has done it */
+	(void)change_begin(&change, &own);
+	change_end(change);
 }
 
 int heal(const struct context *context, struct held *held)
@@ -114,9 +135,9 @@ int heal(const struct context *context, struct held *held)
 	unsigned int found, gap, pins;
 	struct state *state;
 	int err = 0, again;
-	bool locked, any, twice;
+	bool locked, any, twice, behind;
 
-	held_expect(held, committed(context));
+	expect_committed(context, held);
 	gap = held_look(held) & HELD_GAP;
 	if (gap)
 		err = held_close_gap(held);
@@ -141,6 +162,9 @@ int heal(const struct context *context, struct held *held)
 	/* Who holds the lock may be about to pin them. */
 	if (!err && held_look(held) && locked)
 		err = because(-EIO, "%s", held_faults(held));
+	behind = !err && locked && (gap || pins) && is_behind(context, state);
 	state_close(state);
+	if (behind)
+		bring_up(context);
 	return err ?: !locked && pins ? HEAL_LATER : gap || pins || any || twice ? HEAL_DONE : HEAL_NOTHING;
 }

@@ -79,21 +79,19 @@ int change_pending_drop(struct change *change, const char *list, long seconds)
 	return wait_for(change, PENDING_LIST, list, seconds, state_pending_drop);
 }
 
-int trial_of(struct state *state, const struct live *live, struct trial *trial)
+int trial_until(struct state *state, __u64 *until)
 {
 	struct pending *pending;
 	size_t n;
 	int err = state_pending(state, &pending, &n);
 
-	*trial = (struct trial){ 0 };
+	*until = 0;
 	for (size_t i = 0; i < n && !err; i++) {
 		__u64 due = (__u64)pending[i].due;
 
-		if (pending[i].kind != PENDING_INTERFACE && due && (!trial->until || due < trial->until))
-			trial->until = due;
+		if (pending[i].kind != PENDING_INTERFACE && due && (!*until || due < *until))
+			*until = due;
 	}
-	if (trial->until)
-		trial->before = live_before(live);
 	free(pending);
 	return err;
 }

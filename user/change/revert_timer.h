@@ -14,9 +14,8 @@ int change_pending(struct change *change, enum pending_kind kind, const char *na
 int change_pending_drop(struct change *change, const char *list, long seconds);
 /* Records that, and returns -EBUSY. */
 int because_it_waits(const char *name);
-/* Until when what is built from this state is on trial; until is 0 where nothing of the filter waits. */
-struct trial;
-int trial_of(struct state *state, const struct live *live, struct trial *trial);
+/* Until when what is built from this state is on trial; 0 where nothing of the filter waits. */
+int trial_until(struct state *state, __u64 *until);
 
 /*
  * Starts a process, in a session and where it may in a control group of its own, that does what revert_timer_run()

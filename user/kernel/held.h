@@ -10,6 +10,7 @@
 #include <stddef.h>
 
 #include "kernel/attachment.h"
+#include "kernel/live.h"
 
 struct context;
 struct held;
@@ -29,8 +30,8 @@ enum {
 	HELD_TWICE = 8,	   /* one is, by XDP and by tc: it was to be in another mode */
 };
 unsigned int held_look(struct held *held);
-/* The generation that the state has: where the slot has none that is pinned, this one belongs there. */
-void held_expect(struct held *held, __u64 number);
+/* Where the slot has no generation that is pinned, this one belongs there. */
+void held_expect(struct held *held, struct committed committed);
 /* What the last look found, for a message: "slot is gone; counters is map 17 'x' (hash), not ours". */
 const char *held_faults(const struct held *held);
 

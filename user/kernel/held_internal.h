@@ -30,8 +30,8 @@ struct held {
 	size_t n;
 	__u64 number;		    /* of the generation that is in force by its pins; 0: none */
 	__u32 in_slot[MATCH_KINDS]; /* the program that is, or is to be; 0: none */
-	__u64 expected;		    /* by the state; 0: not known */
-	bool forget;		    /* those that are detached now were detached by somebody who may */
+	struct committed expected;
+	bool forget; /* those that are detached now were detached by somebody who may */
 	unsigned int found;
 	char faults[512];
 };

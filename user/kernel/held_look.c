@@ -149,7 +149,7 @@ static bool is_untouched(const struct held *h)
 	struct stat st;
 	DIR *dir;
 
-	if (!h->n || h->found || h->forget || h->expected)
+	if (!h->n || h->found || h->forget || h->expected.number)
 		return false;
 	for (unsigned int m = 0; m < MATCH_KINDS; m++)
 		if (held_in_slot(h, m) != h->in_slot[m])
@@ -187,9 +187,9 @@ unsigned int held_look(struct held *h)
 	return h->found;
 }
 
-void held_expect(struct held *h, __u64 number)
+void held_expect(struct held *h, struct committed committed)
 {
-	h->expected = number;
+	h->expected = committed;
 }
 
 const char *held_faults(const struct held *h)

@@ -82,6 +82,7 @@ static int take_number(struct held *h, __u64 number)
 static int take_generation(struct held *h)
 {
 	DIR *dir = h->in_slot[MATCH_SOURCE] ? pin_directory(h->context, PIN_GENERATIONS) : NULL;
+	const struct committed *expected = &h->expected;
 	struct trial trial = { 0 };
 	const struct part *term;
 	const char *name;
@@ -95,11 +96,14 @@ static int take_generation(struct held *h)
 			       held_program_of(h, number, PIN_TRIAL) == h->in_slot[MATCH_SOURCE]))
 			h->number = number;
 	}
-	if (!h->number && h->expected && held_program_of(h, h->expected, PIN_PROGRAM)) {
-		h->number = h->expected;
-		for (unsigned int m = 0; m < MATCH_KINDS; m++)
-			h->in_slot[m] = held_program_of(h, h->number, match_pins[m].trial)
-						?: held_program_of(h, h->number, match_pins[m].program);
+	if (!h->number && expected->number &&
+	    held_program_of(h, expected->number, expected->on_trial ? PIN_TRIAL : PIN_PROGRAM)) {
+		h->number = expected->number;
+		for (unsigned int m = 0; m < MATCH_KINDS; m++) {
+			h->in_slot[m] = held_program_of(h, h->number, match_pins[m].trial);
+			if (!h->in_slot[m] && !expected->on_trial)
+				h->in_slot[m] = held_program_of(h, h->number, match_pins[m].program);
+		}
 	}
 	err = take_number(h, h->number);
 	term = held_generation_part(h, PIN_TRIAL_TERM);

@@ -12,6 +12,15 @@
 
 struct context;
 
+/*
+ * What the state has: the number of its generation, 0 where that is not known, and whether it waits for confirmation.
+ * Then nothing of it comes into force without its clock, or it would stay beyond the deadline.
+ */
+struct committed {
+	__u64 number;
+	bool on_trial;
+};
+
 struct live {
 	const struct context *context;
 	int err;	      /* 0; -ENOENT: nothing is in force; else it cannot be read, with the reason recorded */

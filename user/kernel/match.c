@@ -152,7 +152,8 @@ static int add(const struct context *context, unsigned int match, int slot)
 		return err_is(err, ENOENT) || err_is(err, EPROTO) ? 0 : err;
 	}
 	err = live_maps(&live, maps);
-	its.program = pinned_in(context, live.number, match_pins[match].program);
+	its.program = pinned_in(context, live.number,
+				live.number == live.on_trial ? match_pins[match].trial : match_pins[match].program);
 	if (!err && its.program < 0 && live.on_trial)
 		err = because(-EBUSY, "what is in force is on trial: 'xdp-bloom confirm' first");
 	else if (!err && its.program < 0)

@@ -71,8 +71,8 @@ int kernel_ready_to_look(const struct context *context)
 	return pins_ready(context, false);
 }
 
-/* The number of the newest generation that is pinned; 0: there is none. */
-static __u64 newest_generation(const struct context *context)
+/* The number of the newest generation that is pinned, of those up to this one; 0: there is none. */
+static __u64 newest_generation(const struct context *context, __u64 most)
 {
 	DIR *dir = pin_directory(context, PIN_GENERATIONS);
 	const char *name;
@@ -81,7 +81,7 @@ static __u64 newest_generation(const struct context *context)
 	while ((name = pin_next(&dir))) {
 		__u64 number = strtoull(name, NULL, 10);
 
-		if (number > newest)
+		if (number > newest && number <= most)
 			newest = number;
 	}
 	return newest;
@@ -94,7 +94,7 @@ static int slot_again(const struct context *context, int root)
 	char path[PIN_PATH_MAX];
 	int fd, err;
 
-	pin_generation_path(context, path, newest_generation(context), PIN_SLOT);
+	pin_generation_path(context, path, newest_generation(context, UINT64_MAX), PIN_SLOT);
 	fd = bpf_obj_get(path);
 	if (fd < 0)
 		return -errno;
@@ -108,18 +108,25 @@ static int slot_again(const struct context *context, int root)
 	return err;
 }
 
-/* A new slot is empty. No interface turns to it before it has what is in force: that may be all that is left of it. */
-static void fill_slot(const struct context *context, int slot, __u64 number)
+/*
+ * A new slot is empty. No interface turns to it before it has what is in force: that may be all that is left of it. Of
+ * one on trial that lost its program with the clock, it is the generation before.
+ */
+static void fill_slot(const struct context *context, int slot, struct committed of)
 {
-	static const char *const pins[] = { PIN_TRIAL, PIN_PROGRAM };
+	const struct {
+		__u64 number;
+		const char *pin;
+	} tries[] = { { of.number, PIN_TRIAL },
+		      { of.on_trial ? newest_generation(context, of.number - 1) : of.number, PIN_PROGRAM } };
 	int program = -1;
 	char path[PIN_PATH_MAX];
 	__u32 key = 0, id;
 
 	if (!bpf_map_lookup_elem(slot, &key, &id))
 		return;
-	for (size_t i = 0; i < sizeof(pins) / sizeof(pins[0]) && program < 0; i++) {
-		pin_generation_path(context, path, number, pins[i]);
+	for (size_t i = 0; i < sizeof(tries) / sizeof(tries[0]) && program < 0; i++) {
+		pin_generation_path(context, path, tries[i].number, tries[i].pin);
 		program = bpf_obj_get(path);
 	}
 	if (program >= 0 && bpf_map_update_elem(slot, &key, &program, BPF_ANY))
@@ -163,7 +170,7 @@ static int pin_root_as(const struct context *context, struct bpf_program *root, 
 	return bpf_program__pin(root, path);
 }
 
-static int load_root(const struct context *context, __u64 committed, bool frags)
+static int load_root(const struct context *context, struct committed committed, bool frags)
 {
 	struct xdp_bloom_bpf *skel;
 	struct bpf_program *root;
@@ -303,7 +310,7 @@ int kernel_frags(const struct context *context)
 	return fd < 0 ? because_kernel(fd, PIN_ROOT) : frags;
 }
 
-int kernel_base(const struct context *context, __u64 committed)
+int kernel_base(const struct context *context, struct committed committed)
 {
 	bool frags;
 	int fd = pin_root(context, &frags), err;

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct context;
+#include "kernel/live.h"
 
 /* Makes the bpffs directory ready. */
 int kernel_ready(const struct context *context);
@@ -15,7 +15,7 @@ int kernel_ready(const struct context *context);
 int kernel_ready_to_look(const struct context *context);
 
 /* Loads and pins them, unless they are there. If the slot was lost, it has the generation that the state has again. */
-int kernel_base(const struct context *context, __u64 committed);
+int kernel_base(const struct context *context, struct committed committed);
 /*
  * Descriptors, or -errno: of the root of another match (MATCH_...), or of interfaces whose packets begin with IP,
  * loaded and pinned when it is first asked for; and of a root that lets all packets pass from then on, by clock_boot().
