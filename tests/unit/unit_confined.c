@@ -2,8 +2,11 @@
 /* What a confined process can do: read its input, compute and answer; and what becomes of an answer that is forged. */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
 #include <time.h>
 #include <unistd.h>
@@ -139,6 +142,52 @@ static void is_bounded(void)
 	}
 	CHECK(!tells(take_memory, -1, (size_t)32 << 20, text, sizeof(text), how) && !strcmp(text, "bounded"),
 	      "'%s', %s", text, how);
+}
+
+static void waits(void *arg, int answer)
+{
+	pid_t who = getpid();
+	char byte;
+
+	(void)arg;
+	confined_tell(answer, &who, sizeof(who));
+	(void)!read(0, &byte, 1);
+}
+
+/* Who started it is killed: nobody is left behind, who would wait for input for ever. */
+static void ends_with_its_parent(void)
+{
+	int input[2], said[2];
+	struct pollfd gone = { .events = POLLIN };
+	pid_t parent, who = 0;
+	int status = 0;
+
+	/* What it leaves behind becomes ours. */
+	if (prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) || pipe2(input, O_CLOEXEC) || pipe2(said, O_CLOEXEC)) {
+		CHECK(false, "%s", strerror(errno));
+		return;
+	}
+	parent = fork();
+	if (!parent) {
+		struct confined c;
+
+		if (!confined_start(&c, input[0], 0, waits, NULL) && !confined_answer(&c, &who, sizeof(who)))
+			(void)!write(said[1], &who, sizeof(who));
+		kill(getpid(), SIGKILL);
+	}
+	close(said[1]);
+	CHECK(read(said[0], &who, sizeof(who)) == sizeof(who) && waitpid(parent, NULL, 0) == parent,
+	      "it has not begun");
+	gone.fd = who > 0 ? (int)syscall(SYS_pidfd_open, who, 0) : -1;
+	if (CHECK(gone.fd >= 0, "%s", strerror(errno)))
+		CHECK(poll(&gone, 1, 10000) == 1, "it goes on without who has started it");
+	close(input[1]);
+	if (who > 0)
+		CHECK(waitpid(who, &status, 0) == who && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL,
+		      "it ended with status %x", (unsigned int)status);
+	close(gone.fd);
+	close(input[0]);
+	close(said[0]);
 }
 
 /* --- Forged answers --- */
@@ -435,13 +484,10 @@ static void in_pieces(void)
 }
 
 static const struct ktap_case cases[] = {
-	{ "is_confined", is_confined },
-	{ "is_killed", is_killed },
-	{ "is_bounded", is_bounded },
-	{ "is_checked", is_checked },
-	{ "entries_are_checked", entries_are_checked },
-	{ "how_it_ends", how_it_ends },
-	{ "in_pieces", in_pieces },
+	{ "is_confined", is_confined }, { "is_killed", is_killed },
+	{ "is_bounded", is_bounded },	{ "ends_with_its_parent", ends_with_its_parent },
+	{ "is_checked", is_checked },	{ "entries_are_checked", entries_are_checked },
+	{ "how_it_ends", how_it_ends }, { "in_pieces", in_pieces },
 };
 
 int main(void)
