@@ -30,8 +30,18 @@
 #include "sets/writer.h"
 #include "service/config.h"
 #include "state/bans.h"
+#include "state/feeds.h"
+#include "state/fleet.h"
 #include "state/grants.h"
+#include "state/limits.h"
+#include "state/members.h"
+#include "state/ports.h"
+#include "state/proven.h"
+#include "state/said.h"
 #include "state/settle.h"
+#define source list_source /* bpf/parse.h has another */
+#include "state/sources.h"
+#undef source
 
 /* The linker has all calls of the command's own code come here; in children, too. */
 void *__real_malloc(size_t size);
@@ -39,15 +49,17 @@ void *__real_calloc(size_t n, size_t size);
 void *__real_realloc(void *old, size_t size);
 void *__real_reallocarray(void *old, size_t n, size_t size);
 char *__real_strdup(const char *text);
+const unsigned char *__real_sqlite3_column_text(sqlite3_stmt *stmt, int column);
 void *__wrap_malloc(size_t size);
 void *__wrap_calloc(size_t n, size_t size);
 void *__wrap_realloc(void *old, size_t size);
 void *__wrap_reallocarray(void *old, size_t n, size_t size);
 char *__wrap_strdup(const char *text);
+const unsigned char *__wrap_sqlite3_column_text(sqlite3_stmt *stmt, int column);
 
 static struct {
-	bool armed, failed;
-	int until; /* so many more succeed */
+	bool armed, failed, texts; /* texts: SQLite's, too */
+	int until;		   /* so many more succeed */
 } * memory;
 
 static bool fails(void)
@@ -82,6 +94,11 @@ void *__wrap_reallocarray(void *old, size_t n, size_t size)
 char *__wrap_strdup(const char *text)
 {
 	return fails() ? NULL : __real_strdup(text);
+}
+
+const unsigned char *__wrap_sqlite3_column_text(sqlite3_stmt *stmt, int column)
+{
+	return memory && memory->texts && fails() ? NULL : __real_sqlite3_column_text(stmt, column);
 }
 
 /* What the operations work on. */
@@ -460,6 +477,105 @@ static int recalls_the_rest(void)
 	return err;
 }
 
+/* A row of everything else. */
+static int keep_rows(void)
+{
+	struct interface_info coming = { "eth9", "native", true, MATCH_BOTH };
+	struct interface_info leaving = { "eth9", "tc", false, MATCH_LEAVING(MATCH_BOTH) };
+	struct interface_info rule = { "br0", "skb", false, MATCH_DESTINATION };
+	struct port_row port = { "eth8", "br0", false };
+	struct pending pending = { .kind = PENDING_INTERFACE, .name = "eth9", .deadline = 4000000000 };
+	struct list_source source = { .list = "two", .path = "/list", .stamp = "1", .options = "" };
+	struct feed feed = { .list = "three", .url = "https://example.net/list", .every = 3600 };
+	struct member member = { .name = "edge-7", .rule = MEMBER_ACCEPTED, .limits = member_limits_default };
+	struct said said = { .ban = { .first = { 0x05060708, 4 }, .length = 32, .added = 1 } };
+	struct fleet fleet = { .url = "redis://192.0.2.1", .name = "edge-1", .say = FLEET_SAY_ALL };
+	struct fleet_at at = { .member = "edge-7", .n = 1, .id = "1-1" };
+	struct addr server = { 0xc0000201, 4 };
+	struct list_info only = { .name = "four", .kind = LIST_BAN, .addresses = "0", .where = "asn=64500" };
+	struct ranges none = RANGES_EMPTY;
+	struct state *s = NULL;
+	int err = state_open(&s, &own_context, true);
+	struct limits limits = state_limits(s);
+	struct scope scope = { 0 };
+	bool fresh;
+
+	limits_put_on(&limits, "eth9", CLASS_SYN, (struct limit){ 500, 0, THENS });
+	ENOUGH(!scope_add_only(&scope, "tcp/22") && scope_text(only.scope, &scope));
+	err = err ?: state_interface_put(s, &coming) ?: state_interface_put(s, &leaving) ?: state_ports_put(s, &rule);
+	err = err ?: state_port_put(s, &port) ?: state_pending_add(s, &pending) ?: state_source_put(s, &source);
+	err = err ?: state_signed_put(s, "three", 7) ?: state_feed_put(s, &feed) ?: state_member_put(s, &member);
+	said.member = member.id;
+	err = err ?: state_said_put(s, &said, &fresh) ?: state_fleet_join(s, &fleet) ?: state_fleet_at_put(s, &at);
+	err = err ?: state_limits_put(s, &limits) ?: state_prove(s, "eth9", true);
+	err = err ?: state_fleet_servers_put(s, &server, 1) ?: state_list_put(s, &only, &none) ?: state_commit(s);
+	state_close(s);
+	return err;
+}
+
+/* A text that SQLite has no memory for is no damage. */
+static int recalls_rows(void)
+{
+	struct interface_info *interfaces = NULL, *rules = NULL;
+	struct addr *grants = NULL, *servers = NULL;
+	struct pending *pending = NULL;
+	struct port_row *ports = NULL;
+	struct list_info *lists = NULL, list;
+	struct list_source *sources = NULL;
+	struct proven *proven = NULL;
+	struct member *members = NULL, member;
+	struct fleet_at *at = NULL;
+	struct feed *feeds = NULL, feed;
+	struct said *said = NULL;
+	struct ban *bans = NULL;
+	static bool guarded[65536];
+	struct limits limits = { 0 };
+	struct fleet fleet;
+	struct state *s = NULL;
+	uint64_t when = 0;
+	size_t n[13] = { 0 };
+	int err = state_open(&s, &own_context, false);
+
+	memory->texts = true;
+	err = err ?: state_lists(s, &lists, &n[0]) ?: state_list_get(s, "four", &list) ?: state_bans(s, &bans, &n[1]);
+	err = err ?: state_interfaces(s, &interfaces, &n[2]) ?: state_ports(s, &rules, &n[3]);
+	err = err ?: state_port_rows(s, &ports, &n[4]) ?: state_pending(s, &pending, &n[5]);
+	err = err ?: state_sources(s, &sources, &n[6]) ?: state_signed_get(s, "three", &when);
+	err = err ?: state_feeds(s, &feeds, &n[7]) ?: state_feed_get(s, "three", &feed);
+	err = err ?: state_members(s, &members, &n[8]) ?: state_member_get(s, "edge-7", &member);
+	err = err ?: state_said(s, &said, &n[9]) ?: state_fleet(s, &fleet) ?: state_fleet_ats(s, &at, &n[10]);
+	err = err ?: state_grants(s, &grants, &n[11]) ?: state_fleet_servers(s, &servers, &n[12]);
+	err = err ?: state_guarded_ports(s, guarded) ?: state_proven(s, &proven, &n[12]);
+	if (!err) {
+		limits = state_limits(s);
+		err = state_settings_fault(s);
+	}
+	memory->texts = false;
+	CHECK(err || (n[0] == 4 && n[1] == 3 && n[2] == 2 && when == 7 && limits.interfaces == 1 &&
+		      !strcmp(list.where, "asn=64500") && !strcmp(list.scope, lists[3].scope) &&
+		      !strcmp(feed.url, "https://example.net/list") && !strcmp(fleet.name, "edge-1") &&
+		      !strcmp(members->name, "edge-7")),
+	      "what is kept is another");
+	for (size_t i = 3; i < sizeof(n) / sizeof(*n) && !err; i++)
+		CHECK(n[i] == 1, "%zu of number %zu", n[i], i);
+	free(interfaces);
+	free(rules);
+	free(grants);
+	free(servers);
+	free(pending);
+	free(ports);
+	free(lists);
+	free(sources);
+	free(proven);
+	free(members);
+	free(at);
+	free(feeds);
+	free(said);
+	free(bans);
+	state_close(s);
+	return err;
+}
+
 /* A line of a config file, and a list's row of it. */
 static int reads_config(void)
 {
@@ -610,6 +726,8 @@ static void states(void)
 	EACH(reads_config);
 	EACH(explains);
 	EACH(remembers);
+	if (CHECK(!keep_rows(), "not kept: %s", log_last()))
+		EACH(recalls_rows);
 	snprintf(history, sizeof(history), "%s/history", directory);
 	CHECK(!unlink(history), "no history");
 	empty_directory();
