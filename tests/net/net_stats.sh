@@ -131,6 +131,39 @@ flushed() {
 	dropped 330
 }
 
+# What a list counted that then went back is not counted for the next one of its label, whoever makes that.
+given_label() {
+	local by
+
+	veth 0
+	a_list
+	for by in load add follow; do
+		bloom load "before-$by" list --confirm 1h
+		[ $by != load ] || bloom attach edge0
+		send 0 -n 10 -b banned -c clean
+		is "$(get "[.lists[] | select(.name == \"before-$by\").packets]" stats)" "[$(sent .banned.sent)]" "what the list counted"
+		# The machine was started again.
+		python3 -c 'import sqlite3, sys
+with sqlite3.connect(sys.argv[1]) as db:
+    db.execute("UPDATE pending SET boot = ?", ("another",))' "$XDP_BLOOM_STATE/state.db"
+		case $by in
+		load) bloom load next - <<<45.0.0.1 ;;
+		add) bloom add 45.0.0.1 --only tcp/22 ;;
+		follow)
+			ip route add blackhole 45.0.0.1 table 666
+			"$XDP_BLOOM" follow routes --table 666 2>said &
+			follower=$!
+			wait_until "that it is in force" gives '["routes-666"]' 'map(.name)' lists
+			kill -TERM $follower
+			end_of $follower || fail "SIGTERM: $(cat said)"
+			;;
+		esac
+		is "$(get '[.lists[].packets] | add // 0' stats)" 0 "what is counted for the list that came by $by"
+		bloom flush
+		is "$(get length lists)" 0 "number of lists"
+	done
+}
+
 # in_words: the lines that the totals as JSON come to: the same numbers, each where it belongs.
 in_words() {
 	"$XDP_BLOOM" -j stats | jq -r '
@@ -171,4 +204,4 @@ says_it_in_words() {
 	[ "$(said | wc -l)" -ge 14 ] || fail "so few lines: $(cat out)"
 }
 
-run_cases says_it_in_words rotated detached detached_meanwhile ends_with_a_look interface_gone flushed
+run_cases says_it_in_words rotated detached detached_meanwhile ends_with_a_look interface_gone flushed given_label
