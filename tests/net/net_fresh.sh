@@ -169,6 +169,11 @@ refuses() {
 	verdicts 192.0.2.10=drop
 }
 
+# What the list counts.
+counted() {
+	get '.lists[] | select(.name == "drop").packets' stats
+}
+
 # Nobody renews it.
 too_old() {
 	local then=$1 verdict=$2 state=$3
@@ -178,6 +183,12 @@ too_old() {
 	serves
 	# shellcheck disable=SC2086 # two options
 	bloom load drop $feed/list --every 1h --max-age 1d --then "$then" $open
+	veth 0
+	echo 203.0.113.7 >listed
+	echo 192.0.2.6 >clean
+	bloom attach edge0
+	send 0 -n 10 -b listed -c clean
+	is "$(counted)" 10 "what the list dropped"
 	echo 500 >www/list.status
 	refused "status 500" load drop
 	verdicts 203.0.113.7=drop
@@ -192,8 +203,14 @@ too_old() {
 	[ "$then" = keep ] || grep -q "nobody has renewed it since" err || fail "$(cat err)"
 	is "$(of_feed state)" "$state" "what feeds says"
 	verdicts 203.0.113.7="$verdict"
+	if [ "$then" != keep ]; then
+		is "$(counted)" "$([ "$then" = drop ] || echo 0)" "what is counted of a list that bans no more"
+		send 0 -n 5 -c listed
+		is "$(counted)" "$([ "$then" = drop ] || echo 5)" "what it would have dropped"
+	fi
 	rm www/list.status
 	bloom load drop
+	[ "$then" = keep ] || is "$(counted)" 0 "what is counted of it since it bans again"
 	is "$(of_feed state)" fresh "what feeds says"
 	verdicts 203.0.113.7=drop
 }

@@ -217,7 +217,8 @@ int feed_age_out(struct context *context, const char *name)
 			err = state_list_drop(change->state, name);
 		else
 			err = state_list_set_kind(change->state, name, LIST_SHADOW);
-		if (!err && row->then == FEED_DROP && list.label)
+		/* What it dropped and what it would have dropped are different counts. */
+		if (!err && list.label)
 			change_zero(change, list.label);
 		err = err ?: state_feed_put(change->state, row) ?: change_commit(change, &apply);
 		if (!err)

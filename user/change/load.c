@@ -288,14 +288,18 @@ static int put(struct load *l)
 {
 	const struct load_options *o = l->options;
 	struct apply_options options = { .dry_run = o->dry_run, .before_commit = put_text, .arg = l };
+	int err;
 
 	l->change->guard.list = l->name;
 	l->change->guard.text = l->text;
-	return (o->force || o->ban_own ? change_force(l->change, &l->out->set) : 0) ?:
-	       change_pending(l->change, PENDING_LIST, l->name, o->dry_run ? 0 : (long)o->confirm.value) ?:
-	       state_list_put(l->change->state, &l->out->list, &l->out->set) ?:
-	       remember(l, l->change->state) ?:
-	       change_commit(l->change, &options);
+	err = (o->force || o->ban_own ? change_force(l->change, &l->out->set) : 0) ?:
+	      change_pending(l->change, PENDING_LIST, l->name, o->dry_run ? 0 : (long)o->confirm.value) ?:
+	      state_list_put(l->change->state, &l->out->list, &l->out->set) ?:
+	      remember(l, l->change->state);
+	/* What it would have dropped is another count than what it drops. */
+	if (!err && l->bans_again)
+		change_zero(l->change, l->out->list.label);
+	return err ?: change_commit(l->change, &options);
 }
 
 /* Loading a list again keeps its kind: only unload, enforce and shadow change it. */
@@ -316,7 +320,8 @@ static int choose_kind(struct load *l, struct state *state)
 		return err;
 	if (l->feed && l->options->feed.again)
 		kind = LIST_BAN; /* the kind that it was begun with was for the first time */
-	if (l->feed && l->feed->aged && l->feed->then == FEED_SHADOW && old.kind == LIST_SHADOW)
+	l->bans_again = l->feed && l->feed->aged && l->feed->then == FEED_SHADOW && old.kind == LIST_SHADOW;
+	if (l->bans_again)
 		old.kind = LIST_BAN;
 	if (kind && kind != old.kind)
 		return because(-EEXIST, "'%s' is %s list; unload it first%s", l->name,

@@ -26,6 +26,7 @@ struct load {
 	bool by_change;		    /* it is asked only for what changes */
 	bool whole;		    /* that was of no use */
 	bool feed_ends;		    /* the list had one, and has none any more */
+	bool bans_again;	    /* it only counted, as nobody had renewed it */
 	struct source source;
 	struct packer *packer;
 	struct packed_change packed;
