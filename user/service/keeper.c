@@ -187,7 +187,9 @@ bool keeper_ended(struct keeper *k)
 	k->look_at = clock_ms();
 	if (status == EXIT_PASSES) {
 		held_forget_detached(k->held);
-		k->healing[0] = '\0';
+		/* Of what has been said to be gone, the next look says that it is there. */
+		if (is_new(k))
+			k->healing[0] = '\0';
 		return false;
 	}
 	if (is_new(k))
