@@ -52,13 +52,16 @@ static int run(const struct context *context, void *arg)
 	return err ? fail("detect learn: %s", reason(err)) : EXIT_DONE;
 }
 
-static void begin(struct learn *learn)
+static void begin(struct learn *learn, int64_t now)
 {
 	const struct job job = { .kind = JOB_LEARN, .run = run, .arg = learn };
 	int err = jobs_add(&learn->jobs, &job, NULL, NULL, 0) ?: jobs_start(&learn->jobs);
 
-	if (err)
-		warn("detect learn: %s", reason(err));
+	if (!err)
+		return;
+	warn("detect learn: %s", reason(err));
+	jobs_stop(&learn->jobs);
+	learn->again = now + AGAIN_MS;
 }
 
 void learn_expect(struct learn *learn, int64_t from, int64_t until)
@@ -89,7 +92,7 @@ void learn_turn(struct learn *learn, int64_t now)
 		job_free(job);
 	}
 	if (is_due(learn) && now >= learn->again)
-		begin(learn);
+		begin(learn, now);
 }
 
 int64_t learn_due(const struct learn *learn)
