@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Lines of the config file that go on, and the fleet: which process begins, is told to end, and begins again, and when,
+ * while lines come and go; word for word.
+ */
+#include "model_jobs.h"
+
+#include "service/followers.c"
+
+static const struct shown known[] = {
+#include "unit_followers.txt"
+};
+
+static struct shows shows = { .file = "tests/unit/unit_followers.txt",
+			      .known = known,
+			      .n = sizeof(known) / sizeof(known[0]) };
+
+static const struct context context = CONTEXT_DEFAULT;
+static struct followers all;
+
+#define LINES_MOST 4
+
+/* The config file is read: these lines. */
+static void config_is(const char *const texts[])
+{
+	static const struct verb verbs[] = { { .name = "follow" }, { .name = "announce" }, { .name = "allow" } };
+	struct config_line lines[LINES_MOST];
+	struct config is = { .lines = lines };
+
+	for (; texts[is.n]; is.n++) {
+		const struct verb *verb = verbs;
+
+		lines[is.n].number = (unsigned int)is.n + 1;
+		if (words_split(&lines[is.n].words, texts[is.n]))
+			abort();
+		while (strcmp(verb->name, lines[is.n].words.words[0]) != 0)
+			verb++;
+		lines[is.n].verb = verb;
+		line("line %zu: %s", is.n + 1, texts[is.n]);
+	}
+	followers_expect(&all, &is);
+	for (size_t i = 0; i < is.n; i++)
+		words_free(&lines[i].words);
+}
+
+#define CONFIG(...) config_is((const char *const[]){ __VA_ARGS__, NULL })
+
+static void turn(void)
+{
+	int64_t due;
+
+	followers_turn(&all, now_ms);
+	due = followers_due(&all);
+	if (due != INT64_MAX)
+		line("due in %lld", (long long)(due ? due - now_ms : 0));
+}
+
+static void after(int64_t ms)
+{
+	now_ms += ms;
+	turn();
+}
+
+static void is_over(pid_t pid, int status)
+{
+	ended_pid = pid;
+	ended_status = status;
+	followers_ended(&all, now_ms);
+	if (ended_pid)
+		line("%d was nobody's", (int)pid);
+	if (followers_due(&all) <= now_ms)
+		line("due");
+}
+
+static void ends(pid_t pid, int status)
+{
+	is_over(pid, status);
+	turn();
+}
+
+static void fleet(bool joined)
+{
+	line(joined ? "a fleet is joined" : "no fleet");
+	followers_fleet(&all, joined);
+}
+
+/* --- What happens --- */
+
+static void again(void)
+{
+	CONFIG("allow 192.0.2.1", "follow exec a 'b c'");
+	turn();
+	turn();
+	ends(7, EXITS(1));
+	for (int i = 1; i <= 8; i++) {
+		ends(i, EXITS(2));
+		if (i == 1)
+			after(999);
+		after(followers_due(&all) - now_ms);
+	}
+	now_ms += LASTED - 1;
+	ends(9, SIGKILL);
+	after(60000);
+	now_ms += LASTED;
+	ends(10, SIGSEGV);
+	after(1000);
+	no_process = true;
+	now_ms += 5;
+	ends(11, EXITS(0));
+	after(2000);
+	after(4000);
+	no_process = false;
+	after(8000);
+}
+
+static void lines_change(void)
+{
+	CONFIG("follow a", "follow b");
+	turn();
+	CONFIG("allow 192.0.2.1", "follow b", "follow c");
+	turn();
+	now_ms += 10;
+	ends(1, SIGTERM);
+	ends(2, EXITS(2));
+	/* Again before it has ended, and before it is forgotten. */
+	CONFIG("follow c");
+	turn();
+	CONFIG("follow c", "follow b");
+	turn();
+	CONFIG("follow b");
+	CONFIG("follow b", "follow c");
+	ends(3, SIGTERM);
+	CONFIG("follow b");
+	is_over(4, SIGTERM);
+	CONFIG("follow b", "follow c x");
+	turn();
+	after(2000);
+	CONFIG("follow b");
+	is_over(5, SIGTERM);
+	CONFIG("follow c x", "follow b");
+	turn();
+}
+
+static void announcers(void)
+{
+	CONFIG("announce --table 667", "announce --table=668", "follow --table 667");
+	turn();
+	CONFIG("announce --family 4 --table 667", "announce --table=668");
+	turn();
+	CONFIG("announce --family 4 --table 667", "follow --table 668");
+	turn();
+	CONFIG("announce --clean --table", "announce --table 66");
+	turn();
+	CONFIG("announce --table 667");
+}
+
+static void fleets(void)
+{
+	fleet(false);
+	turn();
+	fleet(true);
+	CONFIG("follow a");
+	turn();
+	fleet(true);
+	CONFIG("follow b");
+	turn();
+	ends(2, SIGTERM);
+	/* Another was joined; and one that failed. */
+	ends(1, EXITS(0));
+	ends(4, EXITS(1));
+	after(1000);
+	ends(5, EXITS(1));
+	ends(3, EXITS(0));
+	fleet(false);
+	turn();
+	fleet(true);
+	turn();
+	fleet(false);
+	turn();
+	fleet(true);
+	ends(6, SIGTERM);
+	after(1000);
+	fleet(false);
+	is_over(8, SIGTERM);
+	fleet(true);
+	turn();
+	CONFIG("allow 192.0.2.1");
+	turn();
+}
+
+static void word_for_word(void)
+{
+	static const struct {
+		const char *name;
+		void (*happens)(void);
+	} each[] = { { "it begins again", again },
+		     { "lines change", lines_change },
+		     { "announcements", announcers },
+		     { "a fleet", fleets } };
+
+	for (size_t i = 0; i < sizeof(each) / sizeof(each[0]); i++) {
+		model_begin();
+		all = (struct followers){ .context = &context };
+		shows_begin(&shows);
+		each[i].happens();
+		line("the service ends");
+		followers_stop(&all);
+		shows_as(&shows, each[i].name);
+	}
+}
+
+int main(void)
+{
+	static const struct ktap_case cases[] = { { "word for word", word_for_word } };
+
+	return ktap_run(cases, sizeof(cases) / sizeof(*cases));
+}
