@@ -262,7 +262,7 @@ static void *keep_up(void *arg)
 	while (!err && !fds[1].revents) {
 		int64_t now = clock_ms();
 		int n, why, wait = s->read_at == INT64_MAX ? -1 : s->read_at > now ? (int)(s->read_at - now) : 0;
-		bool gap;
+		bool gap, reads;
 
 		if (poll(fds, 2, s->full ? 0 : wait) < 0 && errno != EINTR)
 			err = -errno;
@@ -286,12 +286,13 @@ static void *keep_up(void *arg)
 		}
 		plan_reading(s, now);
 		/* Notices that wait come after what is read now, and say it again. */
-		if (!err && now >= s->read_at && !s->full)
+		reads = !err && now >= s->read_at && !s->full;
+		if (reads)
 			err = read_all(s);
 		s->err = err;
 		s->where = err_is(err, ENOMEM) ? "no memory for its routes" : "reading";
 		pthread_mutex_unlock(&s->lock);
-		if (n > 0 || gap || err)
+		if (n > 0 || gap || reads || err)
 			tell(s->told);
 	}
 	return NULL;
