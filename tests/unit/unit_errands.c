@@ -161,7 +161,7 @@ static void no_socket(void)
 	after(4000);
 	errands_stop(&e);
 	context.state =
-		"a-path-that-has-with-the-name-of-the-socket-behind-it-more-than-the-107-bytes-that-there-is-room-for";
+		"a-path-that-has-with-the-name-of-the-socket-behind-it-one-byte-more-than-there-is-room-for-xxxx";
 	errands_begin(&e, &context);
 	turn();
 	context.state = DIRECTORY;

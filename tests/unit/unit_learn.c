@@ -180,12 +180,18 @@ static void tries_again(void)
 	look_err = 0;
 }
 
+static void is_ended(void)
+{
+	expect(0, 600);
+	after(1000);
+}
+
 static void word_for_word(void)
 {
 	static const struct {
 		const char *name;
 		void (*happens)(void);
-	} each[] = { { "it learns", learns }, { "it tries again", tries_again } };
+	} each[] = { { "it learns", learns }, { "it tries again", tries_again }, { "the service ends", is_ended } };
 
 	for (size_t i = 0; i < sizeof(each) / sizeof(each[0]); i++) {
 		model_begin();
