@@ -18,10 +18,13 @@
 static void tell(struct into_force *f, const struct ban_order *orders, size_t n, const struct banned *banned,
 		 const struct change *change)
 {
+	const struct ban_order *one = NULL;
 	char text[PREFIX_TEXT_MAX];
 	size_t ended = 0, missed = 0;
 
 	for (size_t i = 0; i < n; i++) {
+		if (!one && !orders[i].missed)
+			one = &orders[i];
 		missed += orders[i].missed;
 		ended += orders[i].del && !orders[i].missed;
 	}
@@ -30,12 +33,12 @@ static void tell(struct into_force *f, const struct ban_order *orders, size_t n,
 	f->refused_n += banned->refused;
 	f->ended += ended;
 	f->missed += missed;
-	if (!banned->added && !banned->renewed && !ended)
+	if (!one || (!banned->added && !banned->renewed && !ended))
 		return;
 	event(f->context,
 	      (struct event){ EVENT_DONE, .verb = f->verb ?: "follow", .generation = change->live.g.number },
 	      "%s: %zu banned, %zu renewed, %zu taken out, among them %s", f->from, banned->added, banned->renewed,
-	      ended, prefix_text(text, orders[0].prefix.first, (int)orders[0].prefix.length));
+	      ended, prefix_text(text, one->prefix.first, (int)one->prefix.length));
 }
 
 static int make(struct into_force *f, struct ban_order *orders, size_t at, size_t n)
