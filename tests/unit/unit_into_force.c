@@ -59,7 +59,8 @@ static void given_end(struct change *change)
 		abort();
 }
 
-/* An address that ends with .66 a guard rail refuses; one that ends with .77 is not there to be taken out. */
+/* An address that ends with .66 a guard rail refuses, .88 only where others say it; .77 is not there to be taken out.
+ */
 static int given_orders(struct change *change, const struct ban_options *options, const char *whose,
 			struct ban_order *orders, size_t n, struct banned *banned)
 {
@@ -80,7 +81,8 @@ static int given_orders(struct change *change, const struct ban_options *options
 		orders[i].missed = orders[i].del && last == 77;
 		banned->added += !orders[i].del && last < 50;
 		banned->renewed += !orders[i].del && last >= 50 && last < 60;
-		banned->kept += !orders[i].del && last >= 60;
+		banned->kept += !orders[i].del && last >= 60 && last != 88;
+		banned->refused += last == 88;
 	}
 	printf(" (%zu)\n", n);
 	now += takes * (double)n;
@@ -193,8 +195,8 @@ static void put(const char *text)
 		text += length + (text[length] == ' ');
 	}
 	err = into_force(&f, orders, n);
-	line("%s; %zu bans, %zu kept, %zu ended, %zu missed, longest %.3f s", err ? errno_text(err) : "done", f.bans,
-	     f.kept, f.ended, f.missed, f.longest);
+	line("%s; %zu bans, %zu kept, %zu ended, %zu missed, %zu refused, longest %.3f s",
+	     err ? errno_text(err) : "done", f.bans, f.kept, f.ended, f.missed, f.refused_n, f.longest);
 }
 
 static void goes_well(void)
@@ -202,6 +204,8 @@ static void goes_well(void)
 	put("");
 	put("+192.0.2.1 +192.0.2.2 +192.0.2.55 +192.0.2.60 -192.0.2.9 -192.0.2.77");
 	put("+192.0.2.60 -192.0.2.77");
+	put("-192.0.2.77 +192.0.2.88 -192.1.2.77 +192.0.2.88 -192.0.2.1 -192.0.2.8");
+	put("+192.0.2.88");
 	f.verb = "fleet";
 	f.whose = "crowdsec ";
 	f.with = on_with;

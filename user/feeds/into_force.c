@@ -23,7 +23,7 @@ static void tell(struct into_force *f, const struct ban_order *orders, size_t n,
 	size_t ended = 0, missed = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		if (!one && !orders[i].missed)
+		if (!one && (orders[i].del ? !orders[i].missed : banned->added || banned->renewed))
 			one = &orders[i];
 		missed += orders[i].missed;
 		ended += orders[i].del && !orders[i].missed;
@@ -33,7 +33,7 @@ static void tell(struct into_force *f, const struct ban_order *orders, size_t n,
 	f->refused_n += banned->refused;
 	f->ended += ended;
 	f->missed += missed;
-	if (!one || (!banned->added && !banned->renewed && !ended))
+	if (!one)
 		return;
 	event(f->context,
 	      (struct event){ EVENT_DONE, .verb = f->verb ?: "follow", .generation = change->live.g.number },
