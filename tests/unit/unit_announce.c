@@ -437,9 +437,9 @@ static const struct made three[MOST] = { { "45.0.1.0/24", 0, 0 },
 					 { "2a00:db8:7::/48", 0, 0 } };
 
 static const struct step quiet[] = { { 150000, NULL } };
-static const struct step comes_and_goes[] = { { 1000, one_more }, { 1010, told },	    { 1500, one_less },
-					      { 2000, some_end }, { 5000, ended_are_gone }, { 5600, for_good },
-					      { 0, NULL } };
+static const struct step comes_and_goes[] = { { 1000, one_more }, { 1010, told },     { 1030, told },
+					      { 1500, one_less }, { 2000, some_end }, { 5000, ended_are_gone },
+					      { 5600, for_good }, { 0, NULL } };
 static const struct step soon[] = { { 160, one_more }, { 161, told }, { 200, one_less }, { 900, NULL } };
 static const struct step failures[] = { { 500, cannot_write },
 					{ 4000, cannot_read },
