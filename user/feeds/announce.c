@@ -83,6 +83,11 @@ static bool is_wanted(struct announcer *a, struct state *state, const struct ban
 	return false;
 }
 
+static bool is_there(const struct announcer *a, const struct prefix *p)
+{
+	return a->writer.n && bsearch(p, a->writer.at, a->writer.n, sizeof(*p), route_order);
+}
+
 /* Where there are too many, those stay that are there. */
 static void limit(struct announcer *a)
 {
@@ -92,10 +97,10 @@ static void limit(struct announcer *a)
 	if (!a->too_many.n)
 		return;
 	for (size_t i = 0; i < a->n; i++)
-		there += bsearch(&a->wanted[i], a->writer.at, a->writer.n, sizeof(*a->wanted), route_order) != NULL;
+		there += is_there(a, &a->wanted[i]);
 	fresh = there < most ? most - there : 0;
 	for (size_t i = 0; i < a->n && n < most; i++) {
-		bool is = bsearch(&a->wanted[i], a->writer.at, a->writer.n, sizeof(*a->wanted), route_order);
+		bool is = is_there(a, &a->wanted[i]);
 
 		if (!is && !fresh)
 			continue;
