@@ -1,0 +1,531 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * follow socket: who is let in, how many lines of each are taken at a time, and when one is seen off; over a real
+ * socket, with a clock, users and a batch that are made up; word for word.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <limits.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/lock.h"
+#include "base/log.h"
+#include "base/stop.h"
+#include "base/trusted_dir.h"
+#include "change/change.h"
+#include "feeds/batch.h"
+#include "state/state.h"
+#include "shown.h"
+
+static const struct shown known[] = {
+#include "unit_door.txt"
+};
+
+static struct shows shows = { .file = "tests/unit/unit_door.txt",
+			      .known = known,
+			      .n = sizeof(known) / sizeof(known[0]) };
+
+#define BEGINS	1000000 /* ms */
+#define SOCKET	"door"
+#define OURS	"state"
+#define CLIENTS 80
+
+static int64_t now_ms;
+static int clients[CLIENTS];
+static bool crowded; /* what each does is not printed */
+static bool no_room; /* for what is told */
+
+/* Who comes next. */
+static struct ucred next_is;
+static gid_t more_groups[3];
+static unsigned int more_n;
+
+static void (*const *step)(void);
+
+__attribute__((format(printf, 1, 2))) static void line(const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	printf("%6lld ", (long long)(now_ms - BEGINS));
+	vprintf(fmt, args);
+	putchar('\n');
+	va_end(args);
+}
+
+__attribute__((format(printf, 1, 2))) static void given_warn(const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	printf("%6lld ! ", (long long)(now_ms - BEGINS));
+	vprintf(fmt, args);
+	putchar('\n');
+	va_end(args);
+}
+
+static int given_directory(const char *directory)
+{
+	line("%s is there", directory);
+	return 0;
+}
+
+static int given_lock(const char *path, unsigned int wait)
+{
+	line("lock %s, waits %u", path, wait);
+	return dup(STDIN_FILENO);
+}
+
+static int given_trust(const char *directory)
+{
+	line("is %s trusted?", directory);
+	return 0;
+}
+
+static struct group *given_group(const char *name)
+{
+	static struct group one = { .gr_gid = 500 };
+
+	errno = 0;
+	return strcmp(name, "bans") ? NULL : &one;
+}
+
+/* The group is one that the test may not have. */
+static int given_chown(const char *path, uid_t uid, gid_t gid)
+{
+	line("%s is given to user %d and group %d", path, (int)uid, (int)gid);
+	return 0;
+}
+
+static uid_t given_euid(void)
+{
+	return 7;
+}
+
+static int given_getsockopt(int fd, int level, int option, void *value, socklen_t *size)
+{
+	if (fd < 0 || level != SOL_SOCKET)
+		abort();
+	if (option == SO_PEERCRED) {
+		memcpy(value, &next_is, sizeof(next_is));
+		next_is.pid++;
+		/* The least that there is. */
+		return no_room ? setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &(int){ 1 }, sizeof(int)) : 0;
+	}
+	if (option != SO_PEERGROUPS)
+		abort();
+	memcpy(value, more_groups, more_n * sizeof(*more_groups));
+	*size = more_n * (socklen_t)sizeof(*more_groups);
+	return 0;
+}
+
+/* --- The batch --- */
+
+static int put_err, begin_err;
+
+static int given_begin(struct batch *b, struct context *context)
+{
+	(void)context;
+	*b = (struct batch){ .most = 512 };
+	return begin_err ? because(begin_err, "no change can be made") : 0;
+}
+
+static void given_end(struct batch *b)
+{
+	(void)b;
+}
+
+static bool given_collect(struct batch *b, struct stream *s, size_t most)
+{
+	size_t n = 0, length;
+	char *text;
+
+	while (stream_read(s))
+		;
+	while (n < most && b->n < b->most && (text = stream_line(s, &length))) {
+		n++;
+		b->n++;
+		if (length == 3 && !memcmp(text, "bad", 3)) {
+			s->refused = true;
+			stream_refuse(s, s->number, NULL, "an address of this machine");
+		}
+	}
+	if (!crowded)
+		line("%s: %zu lines of %zu at most%s", s->name, n, most, s->for_us ? ", for this machine alone" : "");
+	return false;
+}
+
+static int given_put(struct batch *b)
+{
+	line("%zu lines into force", b->n);
+	return put_err;
+}
+
+static void given_next(struct batch *b)
+{
+	b->n = 0;
+}
+
+static int64_t given_ms(void)
+{
+	return now_ms;
+}
+
+static void given_poll(struct pollfd *fds, nfds_t n, const struct timespec *time)
+{
+	unsigned int in = 0, out = 0;
+
+	for (nfds_t i = 0; i + 1 < n; i++) {
+		in += fds[i].fd >= 0 && fds[i].events & POLLIN;
+		out += fds[i].fd >= 0 && fds[i].events & POLLOUT;
+	}
+	line("waits for lines of %u, tells %u%s%s", in, out, fds[n - 1].fd >= 0 ? ", and whoever comes" : "",
+	     !time	    ? ""
+	     : time->tv_sec ? ", for a second"
+			    : ", not at all");
+	if (!time || time->tv_sec) {
+		if (*step)
+			(*step++)();
+		else
+			stop_asked = SIGTERM;
+	}
+}
+
+#define state_make_directory given_directory
+#define lock_take	     given_lock
+#define trust_directory	     given_trust
+#define getgrnam	     given_group
+#define lchown		     given_chown
+#define geteuid		     given_euid
+#define getsockopt	     given_getsockopt
+#define batch_begin	     given_begin
+#define batch_end	     given_end
+#define batch_collect	     given_collect
+#define batch_put	     given_put
+#define batch_next	     given_next
+#define clock_ms()	     given_ms()
+#define stop_poll	     given_poll
+#define stop_on(signal)
+#define warn given_warn
+#define note(...)                                \
+	do {                                     \
+		if (!crowded)                    \
+			given_warn(__VA_ARGS__); \
+	} while (0)
+#include "feeds/door.c"
+#undef clock_ms
+
+/* --- Who comes --- */
+
+static const char *path_now;
+
+static void comes(int i)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+
+	strcpy(address.sun_path, path_now);
+	clients[i] = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (connect(clients[i], (struct sockaddr *)&address, sizeof(address)))
+		line("client %d cannot come: %s", i, strerror(errno));
+}
+
+static void sends(int i, const char *text, int times)
+{
+	size_t length = strlen(text);
+	char all[4096];
+
+	if (length * (size_t)times >= sizeof(all))
+		abort();
+	for (int k = 0; k < times; k++)
+		memcpy(all + (size_t)k * length, text, length);
+	if (send(clients[i], all, length * (size_t)times, MSG_NOSIGNAL) < 0)
+		line("client %d cannot send", i);
+}
+
+static void hears(int i)
+{
+	char text[8192];
+	ssize_t n = recv(clients[i], text, sizeof(text) - 1, 0);
+
+	text[n > 0 ? n : 0] = '\0';
+	for (char *at = strtok(text, "\n"); at; at = strtok(NULL, "\n"))
+		line("client %d hears: %s", i, at);
+	if (!n)
+		line("client %d hears the end", i);
+}
+
+static void goes(int i)
+{
+	close_fd(clients[i]);
+	clients[i] = -1;
+}
+
+static void user(int pid, unsigned int uid, unsigned int gid)
+{
+	next_is = (struct ucred){ .pid = pid, .uid = uid, .gid = gid };
+	more_n = 0;
+}
+
+static void nothing(void)
+{
+	now_ms += 1000;
+}
+
+static void root_comes(void)
+{
+	user(100, 0, 0);
+	comes(0);
+	sends(0, "+192.0.2.1\n", 2);
+}
+
+static void hears_and_ends(void)
+{
+	hears(0);
+	sends(0, "+192.0.2.2\n+192", 1);
+	shutdown(clients[0], SHUT_WR);
+}
+
+static void hears_all(void)
+{
+	for (int i = 0; i < 4; i++)
+		if (clients[i] >= 0)
+			hears(i);
+}
+
+static void own_user_comes(void)
+{
+	user(101, 7, 7);
+	comes(1);
+	sends(1, "+192.0.2.3\n", 1);
+}
+
+static void another_comes(void)
+{
+	user(102, 8, 8);
+	comes(2);
+}
+
+static void one_of_the_group_comes(void)
+{
+	user(103, 9, 500);
+	comes(0);
+}
+
+static void another_of_the_group_comes(void)
+{
+	user(104, 10, 9);
+	more_groups[0] = 11;
+	more_groups[1] = 500;
+	more_n = 2;
+	comes(1);
+}
+
+static void one_of_others_comes(void)
+{
+	user(105, 11, 9);
+	more_groups[0] = 11;
+	more_groups[1] = 499;
+	more_n = 2;
+	comes(2);
+}
+
+static void root_comes_too(void)
+{
+	user(106, 0, 0);
+	comes(3);
+	sends(3, "+192.0.2.1\n", 2);
+}
+
+static void three_send(void)
+{
+	user(100, 0, 0);
+	for (int i = 0; i < 3; i++) {
+		comes(i);
+		sends(i, "+192.0.2.1\n", 200);
+	}
+}
+
+static void three_more(void)
+{
+	for (int i = 0; i < 3; i++)
+		sends(i, "+192.0.2.2\n", 20);
+}
+
+static void one_is_refused(void)
+{
+	sends(1, "bad\n", 1);
+	sends(1, "+192.0.2.1\n", 20);
+}
+
+static void later(void)
+{
+	now_ms += 1999;
+}
+
+static void a_moment(void)
+{
+	now_ms++;
+}
+
+static void first_goes(void)
+{
+	goes(0);
+}
+
+/* Nobody reads what is acknowledged, until there is no room. */
+static void never_reads(void)
+{
+	user(100, 0, 0);
+	no_room = true;
+	comes(0);
+	sends(0, "bad\n", 500);
+}
+
+static void sends_more(void)
+{
+	sends(0, "bad\n", 20);
+}
+
+static void sends_all(void)
+{
+	shutdown(clients[0], SHUT_WR);
+	now_ms += 100;
+}
+
+static void almost(void)
+{
+	now_ms += 9999;
+}
+
+/* 50 users, and 20 of root: 48 at most, and 64 in all. */
+static void many_come(void)
+{
+	crowded = true;
+	user(200, 7, 7);
+	for (int i = 0; i < 48; i++)
+		comes(i);
+}
+
+static void one_too_many(void)
+{
+	user(300, 7, 7);
+	comes(48);
+}
+
+static void root_still(void)
+{
+	hears(48);
+	user(301, 0, 0);
+	for (int i = 49; i < 64; i++)
+		comes(i);
+}
+
+static void last_of_root(void)
+{
+	comes(64);
+}
+
+static void beyond(void)
+{
+	comes(65);
+}
+
+static void one_goes(void)
+{
+	goes(3);
+}
+
+static void cannot_put(void)
+{
+	put_err = -EINTR;
+	sends(0, "+192.0.2.9\n", 1);
+}
+
+static void (*const alone[])(void) = { nothing,	  root_comes,	 hears_and_ends, hears_all,  own_user_comes,
+				       hears_all, another_comes, hears_all,	 first_goes, nothing,
+				       NULL };
+static void (*const in_group[])(void) = {
+	one_of_the_group_comes, another_of_the_group_comes, one_of_others_comes, root_comes_too, hears_all, NULL
+};
+static void (*const in_turn[])(void) = { three_send, three_more, one_is_refused, three_more, later, three_more,
+					 a_moment,   three_more, first_goes,	 nothing,    NULL };
+static void (*const patience[])(void) = { never_reads, sends_more, sends_all, almost, a_moment, nothing, NULL };
+static void (*const crowd[])(void) = { many_come, one_too_many, root_still, last_of_root,
+				       beyond,	  one_goes,	nothing,    NULL };
+static void (*const interrupted[])(void) = { root_comes, cannot_put, NULL };
+
+static void tell(const char *name, void (*const steps[])(void), const char *path, const char *group, bool json)
+{
+	struct context context = CONTEXT_DEFAULT;
+	struct stat is;
+	int err;
+
+	context.state = OURS;
+	context.json = json;
+	path_now = path ?: OURS "/follow.sock";
+	now_ms = BEGINS;
+	step = steps;
+	stop_asked = put_err = 0;
+	crowded = no_room = false;
+	shows_begin(&shows);
+	err = follow_door(&context, path, group);
+	line("ends: %s%s", err ? reason(err) : "well", lstat(path_now, &is) ? "" : "; something is left");
+	for (int i = 0; i < CLIENTS; i++)
+		goes(i);
+	shows_as(&shows, name);
+}
+
+static void word_for_word(void)
+{
+	char file[PATH_MAX];
+
+	tell("alone", alone, NULL, NULL, false);
+	tell("as JSON", alone, SOCKET, NULL, true);
+	tell("of a group", in_group, SOCKET, "bans", false);
+	tell("each in turn", in_turn, NULL, NULL, false);
+	tell("one that does not read", patience, NULL, NULL, false);
+	tell("a crowd", crowd, NULL, NULL, false);
+	tell("interrupted", interrupted, NULL, NULL, false);
+	tell("a group without a path", alone, NULL, "bans", false);
+	tell("no such group", alone, SOCKET, "nobodys", false);
+	memset(file, 'x', 108);
+	file[108] = '\0';
+	tell("a path that is too long", alone, file, NULL, false);
+	begin_err = -EPERM;
+	tell("no change can be made", alone, NULL, NULL, false);
+	begin_err = 0;
+	/* What one that was killed has left, and what is something else. */
+	close_fd(open(SOCKET, O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
+	tell("a file in its place", alone, SOCKET, NULL, false);
+	unlink(SOCKET);
+	tell("no directory", alone, "none/" SOCKET, NULL, false);
+}
+
+static void in_directory(void)
+{
+	static char record[PATH_MAX];
+	char own[] = "/tmp/xdp-bloom-door-XXXXXX";
+
+	if (realpath(shows.file, record))
+		shows.file = record;
+	if (!CHECK(mkdtemp(own) && !chdir(own) && !mkdir(OURS, 0700), "no directory"))
+		return;
+	for (int i = 0; i < CLIENTS; i++)
+		clients[i] = -1;
+	word_for_word();
+	CHECK(!rmdir(OURS) && !chdir("/") && !rmdir(own), "something is left");
+}
+
+int main(void)
+{
+	static const struct ktap_case cases[] = { { "word for word", in_directory } };
+
+	return ktap_run(cases, sizeof(cases) / sizeof(*cases));
+}
