@@ -90,8 +90,63 @@ static const struct {
 	{ "vif", V(6, 1), 4096, true, 4096 - 256 },
 	{ "atlantic", V(6, 1), 4096, false, 2048 },
 	{ "tun", V(5, 10), 4096, false, ANY },
+	{ "st_xgmac", V(6, 12), 4096, true, 1500 },
+	{ "st_xgmac", V(5, 10), 4096, false, 0 },
+	{ "st_mac100", V(6, 12), 4096, true, 1500 },
+	{ "st_mac100", V(5, 10), 4096, false, 0 },
+	{ "atlantic", V(5, 10), 4096, false, 0 },
+	{ "atlantic", V(6, 1), 4096, true, ANY },
+	{ "ice", V(5, 10), 4096, false, 3072 - 26 },
+	{ "ice", V(6, 1), 65536, true, 3072 - 26 },
+	{ "ice", V(6, 12), 4096, false, 3072 - 26 },
+	/* What lies in more than a page does not help where a buffer is a part of one, of what size ever that is. */
+	{ "i40e", V(6, 1), 65536, true, 2048 - 22 },
+	{ "i40e", V(6, 12), 65536, false, 2048 - 26 },
+	{ "ixgbe", V(5, 10), 4096, false, 3072 - 22 },
+	{ "ixgbe", V(5, 10), 65536, false, 2048 - 22 },
+	{ "ixgbevf", V(6, 12), 65536, true, 2048 - 22 },
+	{ "igb", V(6, 12), 65536, true, 2048 - 26 },
+	{ "bnxt_en", V(5, 10), 65536, false, 65536 - 18 - 256 - 320 },
+	{ "bnxt_en", V(6, 1), 4096, false, 4096 - 18 - 256 - 320 },
+	{ "bnxt_en", V(6, 1), 65536, false, 65536 - 18 - 256 - 320 },
+	{ "ena", V(6, 12), 65536, true, 65536 - 14 - 4 - 4 - 256 - 320 },
+	{ "hv_netvsc", V(6, 1), 65536, true, 65536 - 4096 + 3520 - 14 },
+	{ "mlx4_en", V(6, 1), 65536, true, 65536 - 14 - 8 - 256 - 320 },
+	{ "mlx5_core", V(6, 1), 65536, true, 65536 - 256 - 320 - 22 },
+	{ "mlx5_core", V(6, 12), 4096, false, 4096 - 256 - 320 - 22 },
+	{ "mlx5_core", V(6, 12), 65536, false, 65536 - 256 - 320 - 22 },
+	{ "mvneta", V(5, 10), 65536, false, 65536 - 320 - 256 },
+	{ "mvneta", V(6, 1), 4096, false, 4096 - 320 - 256 },
+	{ "mvneta", V(6, 1), 65536, false, 65536 - 320 - 256 },
+	{ "veth", V(5, 10), 65536, false, 65536 - 256 - 320 - 14 },
+	{ "virtio_net", V(5, 10), 65536, false, 65536 - 16 },
+	{ "virtio_net", V(6, 1), 65536, true, 65536 - 32 },
+	{ "virtio_net", V(6, 12), 65536, false, 65536 - 256 - 320 - 14 },
+	{ "vmxnet3", V(6, 12), 65536, true, 65536 - 256 - 320 - 14 - 8 - 4 },
+	{ "vif", V(6, 1), 65536, true, 4096 - 256 },
 	{ "e1000e", V(6, 1), 4096, true, ANY }, /* nobody knows */
 };
+
+/* A kernel between two of those that were read goes with the newer one. */
+static void between(void)
+{
+	static const unsigned int same[][2] = { { V(4, 19), V(5, 10) }, { V(5, 11), V(6, 1) }, { V(6, 2), V(6, 12) } };
+
+	for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]); i++)
+		for (size_t k = 0; k < 2 * sizeof(same) / sizeof(same[0]); k++) {
+			struct host older = host_of(same[k / 2][0], limits[i].page),
+				    newer = host_of(same[k / 2][1], limits[i].page);
+			struct port port = { .features = -1, .mtu = 1500 };
+			char why[NATIVE_TEXT_MAX];
+
+			snprintf(port.driver, sizeof(port.driver), "%s", limits[i].driver);
+			CHECK(native_mtu(&older, &port, k % 2) == native_mtu(&newer, &port, k % 2) &&
+				      native_known(&older, &port) == native_known(&newer, &port) &&
+				      native_refused(&older, &port, k % 2, why) ==
+					      native_refused(&newer, &port, k % 2, why),
+			      "%s, frags %zu: another than in the newer kernel %x", port.driver, k % 2, same[k / 2][1]);
+		}
+}
 
 static void mtu(void)
 {
@@ -118,6 +173,7 @@ static void features(void)
 	CHECK(highest(&host, port, true) == ANY, "with frags: %u", highest(&host, port, true));
 	port = (struct port){ .driver = "e1000e", .features = 0, .mtu = 1500 };
 	CHECK(native_refused(&host, &port, true, why) && strstr(why, "(e1000e) has no XDP"), "it has none: %s", why);
+	CHECK(native_known(&host, &port), "what it says of itself is not known");
 	port.features = -1;
 	CHECK(!native_refused(&host, &port, true, why) && !native_known(&host, &port), "it is known");
 	snprintf(port.kind, sizeof(port.kind), "vxlan");
@@ -344,10 +400,10 @@ static void modes(void)
 
 int main(void)
 {
-	static const struct ktap_case cases[] = {
-		{ "the highest MTU", mtu }, { "features", features }, { "conflicts", conflicts },
-		{ "machines", machines },   { "JIT", jit },	      { "modes", modes }
-	};
+	static const struct ktap_case cases[] = { { "the highest MTU", mtu }, { "kernels between", between },
+						  { "features", features },   { "conflicts", conflicts },
+						  { "machines", machines },   { "JIT", jit },
+						  { "modes", modes } };
 
 	return ktap_run(cases, sizeof(cases) / sizeof(cases[0]));
 }
