@@ -194,6 +194,57 @@ in_force_is_not() {
 	[ "$(get .generation show)" != "$1" ]
 }
 
+# While one ban waits, a stream that says something else of it is told so, and what comes behind it has its turn.
+waits_in_a_stream() {
+	echo 45.0.0.1 >list
+	bloom load list list
+	bloom add 99.0.0.1 --confirm 1h
+	printf '%s\n' -99.0.0.1 +98.0.0.1 '+99.0.0.1 2h' +98.0.0.2 >lines
+	expect 1 timeout 60 "$XDP_BLOOM" follow - <lines
+	is "$(grep -c 'input:[13]: 99.0.0.1: .* waits for confirmation' err)" 2 "the lines that are refused: $(cat err)"
+	verdicts 98.0.0.1=drop 98.0.0.2=drop 99.0.0.1=drop
+}
+
+# What the generation before has no room for is said; what it has goes into both, also where the one in force had to be
+# built anew.
+late_bans() {
+	local late="what waits for confirmation goes back without this" ban
+
+	printf '45.0.0.%d\n' {1..200} >list
+	printf '46.0.0.%d\n' {1..40} >other
+	bloom load list list --confirm 1h
+	bloom add 99.9.9.9
+	grep -q "$late" err || fail "nothing was before, and it does not say so: $(cat err)"
+	bloom confirm
+	for ban in 99.8.0.0/16 "99.9.9.1 --ttl 1h" 2001:db8:7::/48; do
+		bloom load other other --confirm 1h
+		# shellcheck disable=SC2086 # words
+		bloom add $ban
+		grep -q "$late" err || fail "$ban: it does not say so: $(cat err)"
+		bloom confirm
+		bloom unload other
+		bloom load other other --confirm 1h
+		# shellcheck disable=SC2086
+		bloom add ${ban/99.9.9.1/99.9.9.2}
+		! grep -q "$late" err || fail "$ban: there is room for it, but: $(cat err)"
+		bloom confirm
+		bloom unload other
+	done
+}
+
+# Who wants it attached is told that it may go.
+attached_for_a_while() {
+	veth 0
+	bloom attach edge0 --confirm 1h
+	bloom attach edge0 --if-needed
+	grep -q "edge0: attached until a change of it is confirmed, or goes back" err || fail "$(cat err)"
+	bloom confirm
+	bloom attach edge0 --if-needed
+	is "$(cat err)" "" "what it says where nothing waits"
+	bloom attach edge0 --if-needed --confirm 1h
+	is "$(cat err)" "" "what it says where it is attached for good"
+}
+
 # A change whose program with the clock loses its pin before the service has looked: without a clock none of it comes into
 # force. It is built again, until the same deadline, which needs nobody.
 unpinned_at_once() {
@@ -310,4 +361,4 @@ is_away() {
 	[ ! "/proc/$away/ns/net" -ef /proc/self/ns/net ]
 }
 
-run_cases cannot_go_back every_verb renamed confirmed confirm_cut_short another_root banned_meanwhile unpinned_at_once too_late of_an_older_state broken_sessions
+run_cases waits_in_a_stream late_bans attached_for_a_while cannot_go_back every_verb renamed confirmed confirm_cut_short another_root banned_meanwhile unpinned_at_once too_late of_an_older_state broken_sessions

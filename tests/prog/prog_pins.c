@@ -318,6 +318,10 @@ static void slot_again(void)
 	unlink(path_of(PIN_GENERATIONS "/4/" PIN_TRIAL));
 	CHECK(in_new_slot(fourth) == of_4, "another program than that of the generation that is there for good");
 	CHECK(in_new_slot(trial) == of_3, "the clock is lost: another program than that of the generation before");
+	pin_root_below(PIN_GENERATIONS "/3/" PIN_TRIAL_TERM);
+	CHECK(in_new_slot(trial) == 0, "the one before was on trial, too, and is in the slot");
+	unlink(path_of(PIN_GENERATIONS "/3/" PIN_TRIAL_TERM));
+	CHECK(in_new_slot(trial) == of_3, "another program than that of the generation before");
 	CHECK(in_new_slot(first) == 0, "there is none before, and something is in the slot");
 	pin_remove(path_of(PIN_GENERATIONS "/3"));
 	CHECK(in_new_slot(trial) == 0, "the one before is lost, too, and something is in the slot");

@@ -282,6 +282,31 @@ static int spares_needs(const struct edit *e, struct state *state, const struct 
 	return err;
 }
 
+static int edit_before(struct state *state, struct live *before, const struct touched *t, const struct guard *guard,
+		       const struct ends *ends)
+{
+	struct edit e = { 0 };
+	struct candidate c;
+	/* The state does not say any more what its lists with a scope hold. */
+	int err = before->g.scoped ? -EAGAIN : live_map(before, &c, true);
+
+	if (err)
+		return err;
+	edit_begin(&e, &c.g);
+	err = plan_edit(&e, state, t) ?: spares_needs(&e, state, &t->held, guard);
+	if (!err)
+		edit_bring_in(&e);
+	if (!err && c.ends >= 0)
+		err = kernel_ends_put(c.ends, ends);
+	if (!err && !live_map_failed(&c) && e.n) {
+		edit_make(&e);
+		err = live_note(before, &c.g);
+	}
+	edit_end(&e);
+	kernel_release(&c);
+	return err;
+}
+
 /*
  * What the kernel goes back to by itself gets the same bans, as far as it has room for them: otherwise they would not
  * be dropped from the deadline on, until a command has taken the change back in the state.
@@ -289,31 +314,13 @@ static int spares_needs(const struct edit *e, struct state *state, const struct 
 static void edit_the_one_before(struct state *state, const struct live *live, const struct touched *t,
 				const struct guard *guard, const struct ends *ends)
 {
-	struct edit e = { 0 };
-	struct candidate c;
 	struct live before;
-	int err = live_open_before(live, &before);
 
-	/* The state does not say any more what its lists with a scope hold. */
-	if (!err && before.g.scoped)
-		err = -EAGAIN;
-
-	if (!err && !live_map(&before, &c, true)) {
-		edit_begin(&e, &c.g);
-		err = plan_edit(&e, state, t) ?: spares_needs(&e, state, &t->held, guard);
-		if (!err)
-			edit_bring_in(&e);
-		if (!err && c.ends >= 0)
-			err = kernel_ends_put(c.ends, ends);
-		if (!err && !live_map_failed(&c) && e.n) {
-			edit_make(&e);
-			err = live_note(&before, &c.g);
-		}
-		if (err)
-			note("the generation before could not be edited, too: if nothing is confirmed, that comes late");
-		edit_end(&e);
-		kernel_release(&c);
-	}
+	if (!live->on_trial || live->number != live->on_trial)
+		return;
+	if (live_open_before(live, &before) || edit_before(state, &before, t, guard, ends))
+		warn("what waits for confirmation goes back without this, which comes into force again a moment"
+		     " after its deadline, by the process that waits, the service or the next command");
 	live_close(&before);
 }
 
@@ -372,6 +379,17 @@ static int edit_in_place(struct state *state, struct live *live, const struct to
 	return err;
 }
 
+/* Behind a new generation, which what comes back has perhaps no need of. */
+static void before_has_it(struct state *state, struct live *live, const struct touched *t, const struct guard *guard)
+{
+	struct ends ends = { 0 };
+
+	live_look(live);
+	if (live->on_trial && !ends_read(&ends, state, &t->set) && !ends_drop(&ends, &t->each))
+		edit_the_one_before(state, live, t, guard, &ends);
+	ends_free(&ends);
+}
+
 /* So many at once, for which there was no room, that a tenth more of it would not last. */
 static bool is_flood(const struct touched *t, const struct generation *g)
 {
@@ -390,6 +408,8 @@ int bans_into_force(struct state *state, struct live *live, const struct touched
 		return err;
 	err = apply_with(state, live,
 			 &(struct apply_options){ .guard = guard, .filling = full && is_flood(t, &live->g) });
+	if (!err)
+		before_has_it(state, live, t, guard);
 	if (!err && full)
 		event(live->context, (struct event){ EVENT_CAPACITY, .generation = live->g.number },
 		      "there was no room for another ban; now there is, for %llu keys",

@@ -71,8 +71,20 @@ int kernel_ready_to_look(const struct context *context)
 	return pins_ready(context, false);
 }
 
-/* The number of the newest generation that is pinned, of those up to this one; 0: there is none. */
-static __u64 newest_generation(const struct context *context, __u64 most)
+/* Was it loaded to be on trial? */
+static bool has_term(const struct context *context, __u64 number)
+{
+	char path[PIN_PATH_MAX];
+
+	pin_generation_path(context, path, number, PIN_TRIAL_TERM);
+	return !access(path, F_OK);
+}
+
+/*
+ * The number of the newest generation that is pinned, or of those before this one that are there for good; 0: there is
+ * none.
+ */
+static __u64 newest_generation(const struct context *context, __u64 before)
 {
 	DIR *dir = pin_directory(context, PIN_GENERATIONS);
 	const char *name;
@@ -81,7 +93,7 @@ static __u64 newest_generation(const struct context *context, __u64 most)
 	while ((name = pin_next(&dir))) {
 		__u64 number = strtoull(name, NULL, 10);
 
-		if (number > newest && number <= most)
+		if (number > newest && (!before || (number < before && !has_term(context, number))))
 			newest = number;
 	}
 	return newest;
@@ -94,7 +106,7 @@ static int slot_again(const struct context *context, int root)
 	char path[PIN_PATH_MAX];
 	int fd, err;
 
-	pin_generation_path(context, path, newest_generation(context, UINT64_MAX), PIN_SLOT);
+	pin_generation_path(context, path, newest_generation(context, 0), PIN_SLOT);
 	fd = bpf_obj_get(path);
 	if (fd < 0)
 		return -errno;
@@ -118,7 +130,7 @@ static void fill_slot(const struct context *context, int slot, struct committed 
 		__u64 number;
 		const char *pin;
 	} tries[] = { { of.number, PIN_TRIAL },
-		      { of.on_trial ? newest_generation(context, of.number - 1) : of.number, PIN_PROGRAM } };
+		      { of.on_trial ? newest_generation(context, of.number) : of.number, PIN_PROGRAM } };
 	int program = -1;
 	char path[PIN_PATH_MAX];
 	__u32 key = 0, id;
