@@ -250,6 +250,13 @@ says_what_it_cannot() {
 	printf '2a40:%x::1\n' {1..2000} >many
 	there refused "load an image that was made with more --headroom, and add it then" add - <many
 	is "$(there get length bans)" 0 "how many bans were kept"
+	# Among many, by lines of a stream: those that have one come into force.
+	printf '%s\n' +98.0.0.1 '+2a30::/20 1h' '@edge-7 +2a31::/20 1h' +98.0.0.2 -98.0.0.1 >lines
+	there bloom fleet accept edge-7
+	there expect 1 timeout 60 "$XDP_BLOOM" follow - <lines
+	grep -q 'input:2: .*place for the ban of 2a30::/20' err || fail "it does not say which line: $(cat err)"
+	is "$(verdicts_there 98.0.0.1 98.0.0.2 2a30::1 2a31::1)" '["pass","drop","pass","pass"]' "the verdicts behind it"
+	there bloom del 98.0.0.2
 	is "$(there get length allow)" 0 "how many exceptions"
 	# Without a roster a host cannot be told from another.
 	printf '%s\n' 45.0.0.1 45.0.1.0/24 >list

@@ -323,6 +323,20 @@ trusted_host() {
 	[ "$(get .dropped detect)" -gt 0 ] || fail "the other host may send as much"
 }
 
+# Beside an image that has no place for one, the others are banned all the same.
+beside_an_image() {
+	printf '%s\n' 2001:db8::1 2001:db8::2 45.0.0.1 >image_of
+	bloom image make image image_of
+	banning 2001:db8:5:5::7 192.0.2.5 192.0.2.6
+	bloom load --image image --force
+	ready
+	offend
+	wait_until "the bans" banned_are "192.0.2.5 192.0.2.6"
+	heard "$log" "whom the detector bans: the image in force has no place for the ban of 2001:db8:5:5::/64"
+	offend
+	is "$(alone | tr ' ' '\n' | grep -c 2001:db8:5:5::)" 1 "whom the detector bans alone: $(alone)"
+}
+
 # forgotten: a generation that knows no need is in force, and the detector bans what this machine needs again.
 forgotten() {
 	local before
@@ -371,4 +385,4 @@ let_go_with_all() {
 	is "$(get length bans)" 0 "live bans"
 }
 
-run_cases becomes_live climbs needed others alone_in_the_kernel by_two_interfaces stopped many needed_and_trusted trusted_host needed_again let_go_with_all
+run_cases becomes_live climbs needed others alone_in_the_kernel by_two_interfaces stopped many needed_and_trusted trusted_host beside_an_image needed_again let_go_with_all

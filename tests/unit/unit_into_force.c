@@ -215,6 +215,14 @@ static void goes_well(void)
 
 static void is_refused(void)
 {
+	/* For good, whatever is tried: beside an image that has no place for it, above the limit of memory. */
+	faults[0] = faults[1] = -EXFULL;
+	put("+192.0.2.1 +192.0.2.2");
+	faults_n = 0;
+	faults[0] = faults[1] = -E2BIG;
+	put("+192.0.2.1 -192.0.2.2");
+	faults_n = 0;
+	memset(faults, 0, sizeof(faults));
 	put("+192.0.2.66");
 	put("+192.0.2.1 +192.0.2.2 +192.0.2.3 +192.0.2.4 +192.0.2.5 +192.0.2.66 +192.0.2.7 +192.0.2.8 +192.0.2.9 +192.0.2.10"
 	    " +192.0.2.11");

@@ -197,7 +197,7 @@ static void moves(void)
 
 	printf("after %lld s\n", (long long)passed);
 	change.state = opened(true);
-	err = jail_move(&change);
+	err = jail_move(&change, NULL);
 	if (err)
 		printf("%s\n", reason(err));
 	ENOUGH(!state_commit(change.state));

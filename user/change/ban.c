@@ -390,6 +390,9 @@ static int own_order(struct change *change, const struct ban_options *o, const c
 	struct prefixes one = { .at = &order->prefix, .n = 1 };
 	int err = confirm_bans(change, &one, 0);
 
+	/* It may wait for days, and what comes behind it may not. */
+	if (err_is(err, EBUSY))
+		err = guard_because("%s", reason(err));
 	if (!err && !order->del)
 		err = add_one(change, o, whose, asked, &order->prefix, banned);
 	else if (!err)

@@ -3,11 +3,14 @@
 #ifndef CHANGE_CHANGE_H
 #define CHANGE_CHANGE_H
 
+#include <errno.h>
+#include <stdbool.h>
 #include <time.h>
 
 #include "change/accounts.h"
 #include "change/apply.h"
 #include "change/guard_needs.h"
+#include "change/guard_rails.h"
 #include "change/jail.h"
 #include "change/live_bans.h"
 #include "kernel/live.h"
@@ -58,6 +61,14 @@ void change_succeeded(struct change *change, const char *list);
 /* With options a new generation is built; with NULL only what was touched is put into force. */
 int change_commit(struct change *change, const struct apply_options *options);
 void change_end(struct change *change);
+/*
+ * Is it what was asked that is refused? Alone it would be, too, and again: a guard rail, an image that has no place for
+ * it (EXFULL), the limit of memory. All else passes: a lock, a disk, no memory.
+ */
+static inline bool change_refuses(int err)
+{
+	return err_is(err, GUARD_REFUSED) || err_is(err, EXFULL) || err_is(err, E2BIG);
+}
 
 /*
  * Between these two, all changes under this context are one: change_begin() returns the same change, change_commit()

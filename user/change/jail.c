@@ -59,6 +59,20 @@ int jail_let_go(struct change *change, struct addr first, unsigned int length)
 	return ranges_add_prefix(&change->jail.let_go, first, length);
 }
 
+int jail_all(const struct context *context, struct prefix **at, size_t *n)
+{
+	struct seen seen;
+	int err = kernel_seen(context, &seen);
+
+	*at = err ? NULL : calloc(seen.n + 1, sizeof(**at));
+	*n = 0;
+	for (size_t i = 0; *at && i < seen.n; i++)
+		if (seen_banned(&seen, &seen.suspect[i]))
+			(*at)[(*n)++] = prefix_of(&seen.suspect[i]);
+	seen_free(&seen);
+	return err ?: *at ? 0 : -ENOMEM;
+}
+
 /* --- What may not be banned -----------------------------------------------------------------------------------------
  */
 
@@ -68,6 +82,7 @@ struct moving {
 	int64_t now;
 	struct seen seen;
 	struct ranges jailed, allowed, banned;
+	const struct ranges *only;
 	struct own_address *needs; /* of whom the detector bans */
 	size_t needs_n;
 };
@@ -224,7 +239,8 @@ static int move_all(struct moving *m)
 		struct prefix p = prefix_of(one);
 
 		/* One source by two interfaces is one ban. */
-		if (!seen_banned(&m->seen, one) || (last && seen_same_source(last, one)))
+		if (!seen_banned(&m->seen, one) || (last && seen_same_source(last, one)) ||
+		    (m->only && ranges_covering(m->only, p.first) < 0))
 			continue;
 		err = move_one(m, one) ?: jail_let_go(m->change, p.first, p.length);
 		last = one;
@@ -232,9 +248,9 @@ static int move_all(struct moving *m)
 	return err ?: state_strikes_bound(state);
 }
 
-int jail_move(struct change *change)
+int jail_move(struct change *change, const struct ranges *only)
 {
-	struct moving m = { .change = change, .now = time(NULL) };
+	struct moving m = { .change = change, .now = time(NULL), .only = only };
 	int err = kernel_seen(change->context, &m.seen);
 
 	if (err_is(err, ENOENT))

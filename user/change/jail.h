@@ -5,6 +5,7 @@
 
 #include <stddef.h>
 
+#include "sets/prefixes.h"
 #include "sets/ranges.h"
 #include "state/bans.h"
 
@@ -30,10 +31,12 @@ struct jail {
 };
 
 /*
- * Makes live bans of all whom the detector bans by itself, but for those that are banned or allowed already, and those
- * that a guard rail keeps: they are let go, and the detector is told.
+ * Makes live bans of all whom the detector bans by itself, or (not NULL) of those in `only`, but for those that are
+ * banned or allowed already, and those that a guard rail keeps: they are let go, and the detector is told.
  */
-int jail_move(struct change *change);
+int jail_move(struct change *change, const struct ranges *only);
+/* Those: a /32 or a /64 each. The caller frees them. */
+int jail_all(const struct context *context, struct prefix **at, size_t *n);
 /* The detector lets these go, too. */
 int jail_let_go(struct change *change, struct addr first, unsigned int length);
 /* Does the detector ban somebody of that prefix by itself? */

@@ -80,13 +80,13 @@ int into_force(struct into_force *f, struct ban_order *orders, size_t n)
 
 		if (!err && again)
 			warn("%s: it works again", f->from);
-		if (!err || err_is(err, GUARD_REFUSED))
+		if (!err || change_refuses(err))
 			again = 0;
-		if (err_is(err, GUARD_REFUSED) && some > 1) {
+		if (change_refuses(err) && some > 1) {
 			size = some / 2;
 			continue;
 		}
-		if (err && !err_is(err, GUARD_REFUSED)) {
+		if (err && !change_refuses(err)) {
 			if (stop_asked)
 				return -EINTR;
 			if (!again)

@@ -23,8 +23,8 @@ struct into_force {
 };
 
 /*
- * Where a guard rail refuses them together, they are halved until the one is found that it means. Where they cannot be
- * put into force for other reasons, that is said, and tried again until it works. 0, or -EINTR: stop_asked.
+ * Where they are refused together (change_refuses()), they are halved until the one is found that is meant. Where they
+ * cannot be put into force for other reasons, that is said, and tried again until it works. 0, or -EINTR: stop_asked.
  */
 int into_force(struct into_force *f, struct ban_order *orders, size_t n);
 

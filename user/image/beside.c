@@ -138,7 +138,7 @@ static int because_no_place(const struct generation *g, const struct beside *b, 
 
 	prefix_text(text, first, (int)length);
 	if (b->arrives)
-		return because(-ENOSPC,
+		return because(-EXFULL,
 			       "the image has no place for the ban of %s, which is in force here: load one that was %s,"
 			       " or first take back what 'xdp-bloom bans %s' shows (del)",
 			       text, another, text);
@@ -147,7 +147,7 @@ static int because_no_place(const struct generation *g, const struct beside *b, 
 	else if (fine)
 		snprintf(instead, sizeof(instead), "ban the /%u around it, or ", (unsigned int)g->rung[0].length);
 	return because(
-		-ENOSPC,
+		-EXFULL,
 		"the image in force has no place for the ban of %s: %sload an image that was %s, and add it then", text,
 		instead, another);
 }
@@ -332,7 +332,7 @@ static int plan_beside(struct generation *g, const struct image *image, const st
 	g->capacity4 = g->roster4 ? planned.capacity4 : 0;
 	keys = g->keys4 + g->keys6 + g->stale;
 	if (keys > most && keys > image->g.keys4 + image->g.keys6)
-		return because(-ENOSPC,
+		return because(-EXFULL,
 			       "%s has room for %llu keys, and %s would be %llu: load one that was made with more"
 			       " --headroom%s",
 			       whose(b), (unsigned long long)most,

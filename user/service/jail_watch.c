@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "service/jail_watch.h"
 
+#include <errno.h>
+#include <stdlib.h>
+
 #include "base/context.h"
 #include "base/log.h"
 #include "change/change.h"
+#include "change/guard_rails.h"
 #include "kernel/detect.h"
 
 /* The other half of the second is for the job. */
@@ -34,15 +38,45 @@ bool jail_watch_due(struct jail_watch *watch, const struct context *context, int
 	return watch->runs;
 }
 
-int jail_watch_run(const struct context *context, void *unused)
+static int move(const struct context *context, const struct ranges *only)
 {
 	struct context own = *context;
 	struct change *change;
 	int err = change_begin(&change, &own);
 
-	(void)unused;
-	err = err ?: jail_move(change) ?: change_commit(change, NULL);
+	err = err ?: jail_move(change, only) ?: change_commit(change, NULL);
 	change_end(change);
+	return err;
+}
+
+/* Who can have no ban, as beside an image without a place for it, keeps the detector's own; the others have theirs. */
+static int move_some(const struct context *context, const struct prefix *at, size_t n)
+{
+	struct ranges only = RANGES_EMPTY;
+	int err = 0, behind;
+
+	for (size_t i = 0; i < n && !err; i++)
+		err = ranges_add_prefix(&only, at[i].first, at[i].length);
+	err = err ?: ranges_finish(&only) ?: move(context, &only);
+	ranges_free(&only);
+	if (n < 2 || !change_refuses(err))
+		return err;
+	err = move_some(context, at, n / 2);
+	behind = move_some(context, at + n / 2, n - n / 2);
+	return err ?: behind;
+}
+
+int jail_watch_run(const struct context *context, void *unused)
+{
+	int err = move(context, NULL);
+	struct prefix *at;
+	size_t n;
+
+	(void)unused;
+	if (change_refuses(err) && !jail_all(context, &at, &n)) {
+		err = move_some(context, at, n);
+		free(at);
+	}
 	return err ? fail("whom the detector bans: %s", reason(err)) : EXIT_DONE;
 }
 
