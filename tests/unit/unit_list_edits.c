@@ -6,6 +6,7 @@
 #include <errno.h>
 
 #include "base/log.h"
+#include "change/list_edit.c"
 #define EDITED_IN_CODES
 #include "edited.h"
 #include "filter/settings.h"
@@ -73,26 +74,20 @@ static bool is_right(const struct generation *g, int six, unsigned int i)
 	       CHECK(owns, "IPv%d, address %u is on account %u", six ? 6 : 4, i, ANSWER_LABEL(answer));
 }
 
-/* As change/list_edit.c does, where nobody else has any of it. */
-static int change(struct generation *g, const struct ranges *came, const struct ranges *gone)
+/* Where nobody else has any of it. */
+static int edit(struct generation *g, const struct ranges *came, const struct ranges *gone)
 {
-	struct account account = { came, LABEL_LIST };
+	const struct list_info list = { .label = LABEL_LIST };
 	struct ranges none = RANGES_EMPTY;
-	struct owned owned;
 	struct edit e;
 	int err;
 
-	ENOUGH(!owned_settle(&owned, &account, 1, &none));
 	edit_begin(&e, g);
-	e.list = LABEL_LIST;
-	err = edit_unban4(&e, gone);
+	err = unlist(&e, &list, gone);
 	for (size_t i = 0; i < gone->n6 && !err; i++)
-		for (struct cut6 cut = { .lo = gone->v6[i].lo, .hi = gone->v6[i].hi };
-		     !err && range6_next_prefix(&cut);) {
-			err = edit_unlist6(&e, cut.first, cut.length);
-			CHECK(err || err_is(edit_unlist6(&e, cut.first, cut.length), EAGAIN), "it is taken out twice");
-		}
-	err = err ?: edit_ban(&e, &owned) ?: edit_worthwhile(&e);
+		for (struct cut6 cut = { .lo = gone->v6[i].lo, .hi = gone->v6[i].hi }; range6_next_prefix(&cut);)
+			CHECK(err_is(edit_unlist6(&e, cut.first, cut.length), EAGAIN), "it is not taken out, or twice");
+	err = err ?: put_in(&e, &list, came, &none) ?: edit_worthwhile(&e);
 	if (!err) {
 		world.went4 += e.gone4 != 0;
 		world.went6 += e.gone6 != 0;
@@ -101,7 +96,6 @@ static int change(struct generation *g, const struct ranges *came, const struct 
 		edit_make(&e);
 	}
 	edit_end(&e);
-	owned_free(&owned);
 	return err;
 }
 
@@ -113,6 +107,9 @@ static void changes(const struct settings *settings)
 		for (int l = 0; l < LISTS; l++)
 			world.has[l][i % 2][i / 2] =
 				ktap_random() % 16 == 0 || (!(i % 2) && i / 512 == 2 + (unsigned int)l);
+	for (unsigned int i = 0; i < WORLD; i += 2)
+		if (ktap_random() % 32 == 0)
+			world.has[0][1][i] = world.has[0][1][i + 1] = true;
 	if (!build(&g, settings))
 		return;
 	for (unsigned int round = 0; round < ROUNDS && !ktap_failed; round++) {
@@ -124,10 +121,13 @@ static void changes(const struct settings *settings)
 
 		memset(came, 0, sizeof(came));
 		memset(gone, 0, sizeof(gone));
-		for (unsigned int k = 0; k < n; k++) {
-			unsigned int i = (unsigned int)(ktap_random() % WORLD), six = ktap_random() % 3 == 0;
-			bool *has = &world.has[0][six][i];
+		for (unsigned int k = 0, i = 0, six = 0; k < n; k++) {
+			/* Now and then the one beside it, too: one range, or one prefix. */
+			bool beside = k && ktap_random() % 4 == 0, *has;
 
+			i = beside ? i ^ 1 : (unsigned int)(ktap_random() % WORLD);
+			six = beside ? six : ktap_random() % 3 == 0;
+			has = &world.has[0][six][i];
 			if (world.has[1][six][i] || world.has[2][six][i] || came[six][i] || gone[six][i])
 				continue;
 			*(*has ? &gone[six][i] : &came[six][i]) = true;
@@ -135,7 +135,7 @@ static void changes(const struct settings *settings)
 		}
 		set_of(&came_set, (const bool(*)[WORLD])came);
 		set_of(&gone_set, (const bool(*)[WORLD])gone);
-		err = change(&g, &came_set, &gone_set);
+		err = edit(&g, &came_set, &gone_set);
 		ranges_free(&came_set);
 		ranges_free(&gone_set);
 		CHECK(!err || err_is(err, EAGAIN), "error %d", err);
