@@ -131,6 +131,27 @@ flushed() {
 	dropped 330
 }
 
+# The machine was started again: what waits to be confirmed is over.
+rebooted() {
+	python3 -c 'import sqlite3, sys
+with sqlite3.connect(sys.argv[1]) as db:
+    db.execute("UPDATE pending SET boot = ?", ("another",))' "$XDP_BLOOM_STATE/state.db"
+}
+
+# What a list dropped is not what it would have dropped, also where nobody has confirmed that it drops.
+kind_goes_back() {
+	veth 0
+	a_list
+	bloom load noted list --shadow
+	bloom attach edge0
+	bloom enforce noted --confirm 1h
+	send 0 -n 10 -b banned -c clean
+	is "$(get '.lists[0] | "\(.kind) \(.packets)"' stats)" "ban $(sent .banned.sent)" "what it dropped"
+	rebooted
+	expect 2 "$XDP_BLOOM" confirm
+	is "$(get '.lists[0] | "\(.kind) \(.packets)"' stats)" "shadow 0" "what it would have dropped since it went back"
+}
+
 # What a list counted that then went back is not counted for the next one of its label, whoever makes that.
 given_label() {
 	local by
@@ -142,10 +163,7 @@ given_label() {
 		[ $by != load ] || bloom attach edge0
 		send 0 -n 10 -b banned -c clean
 		is "$(get "[.lists[] | select(.name == \"before-$by\").packets]" stats)" "[$(sent .banned.sent)]" "what the list counted"
-		# The machine was started again.
-		python3 -c 'import sqlite3, sys
-with sqlite3.connect(sys.argv[1]) as db:
-    db.execute("UPDATE pending SET boot = ?", ("another",))' "$XDP_BLOOM_STATE/state.db"
+		rebooted
 		case $by in
 		load) bloom load next - <<<45.0.0.1 ;;
 		add) bloom add 45.0.0.1 --only tcp/22 ;;
@@ -204,4 +222,4 @@ says_it_in_words() {
 	[ "$(said | wc -l)" -ge 14 ] || fail "so few lines: $(cat out)"
 }
 
-run_cases says_it_in_words rotated detached detached_meanwhile ends_with_a_look interface_gone flushed given_label
+run_cases says_it_in_words rotated detached detached_meanwhile ends_with_a_look interface_gone flushed given_label kind_goes_back

@@ -12,6 +12,7 @@
 #include "change/revert_timer.h"
 #include "change/stepped_back.h"
 #include "kernel/generation.h"
+#include "kernel/counters.h"
 #include "kernel/dispatcher_refresh.h"
 #include "kernel/live.h"
 #include "state/bans.h"
@@ -112,6 +113,16 @@ static void report(const struct late *l, const struct live *live, int err)
 		warn("what ran out, or was left half done, is still in force: %s", reason(err));
 }
 
+/* What a list dropped and what it would have dropped are different counts. */
+static void count_anew(const struct late *l, struct state *state, const struct live *live)
+{
+	struct list_info list;
+
+	for (size_t i = 0; i < l->overdue_n; i++)
+		if (l->overdue[i].kind == PENDING_LIST_KIND && !state_list_get(state, l->overdue[i].name, &list))
+			kernel_zero_label(live->context, list.label);
+}
+
 int catch_up(struct state **state, struct live *live, time_t at_least)
 {
 	struct late late = { .behind = agreement(*state, &live->g) == BEHIND };
@@ -130,6 +141,8 @@ int catch_up(struct state **state, struct live *live, time_t at_least)
 		if (errand.declined)
 			goto out;
 		report(&late, live, err);
+		if (!err)
+			count_anew(&late, *state, live);
 		if (err || late.behind || late.overdue_n || late.expired || late.mended) {
 			state_close(*state);
 			err = state_open(state, live->context, true);
