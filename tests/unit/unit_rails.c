@@ -212,11 +212,97 @@ static void prefixes(void)
 	}
 }
 
+/* What no other network's packets come from: out of the list, or in it, or it is refused. */
+static void bogons(void)
+{
+	static const struct {
+		const char *set;
+		enum bogons choice;
+		const char *left, *found, *says;
+	} known[] = {
+		{ "45.0.0.1", BOGONS_LEAVE_OUT, "45.0.0.1", "", NULL },
+		{ "45.0.0.1", BOGONS_REFUSE, "45.0.0.1", "", NULL },
+		{ "10.0.0.1 45.0.0.1", BOGONS_KEEP, "10.0.0.1 45.0.0.1", "", NULL },
+		{ "9.255.255.0/24 10.0.0.0 10.255.255.255 11.0.0.0", BOGONS_LEAVE_OUT, "9.255.255.0/24 11.0.0.0",
+		  "10.0.0.0/8 ", NULL },
+		{ "192.0.0.0/8", BOGONS_LEAVE_OUT,
+		  "192.0.0.0/9 192.128.0.0/11 192.160.0.0/13 192.169.0.0/16 192.170.0.0/15 192.172.0.0/14 192.176.0.0/12"
+		  " 192.192.0.0/10",
+		  "192.168.0.0/16 ", NULL },
+		{ "127.0.0.1 255.255.255.255 ::1 2600::1 fe80::1", BOGONS_LEAVE_OUT, "2600::1",
+		  "127.0.0.0/8 255.255.255.255 ::1 fe80::/10 ", NULL },
+		{ "45.0.0.1 127.0.0.1 fe80::1", BOGONS_REFUSE, NULL, NULL,
+		  "it bans addresses of 127.0.0.0/8 (loopback); --bogons=keep or --force bans them" },
+	};
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+		struct ranges set = set_of(known[i].set), left = set_of(known[i].left);
+		bool *found = malloc(bogon_table_n * sizeof(*found));
+		char text[256] = "";
+
+		if (!found)
+			abort();
+		memset(found, 1, bogon_table_n * sizeof(*found));
+		says(guard_apply_bogons(&set, known[i].choice, found), known[i].says, known[i].set);
+		for (size_t b = 0; b < bogon_table_n && known[i].found; b++)
+			if (found[b])
+				snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s ",
+					 bogon_table[b].prefix);
+		CHECK(!known[i].found || !strcmp(text, known[i].found), "%s: it found '%s'", known[i].set, text);
+		CHECK(!known[i].left || ranges_equal(&set, &left), "%s: something else is left", known[i].set);
+		free(found);
+		ranges_free(&set);
+		ranges_free(&left);
+	}
+}
+
+/* The same share of what may be allowed. */
+static void exceptions(void)
+{
+	static const struct {
+		const char *list, *before, *after;
+		struct amounts granted;
+		const char *says;
+	} known[] = {
+		{ "friends", NULL, "1.0.0.0/8", { 0, 0 }, NULL },
+		{ "friends", NULL, "0.0.0.0/2+1073741824", { 0, 0 }, NULL }, /* some of it is nobody's */
+		{ "friends",
+		  NULL,
+		  "16.0.0.0/4 32.0.0.0/3 64.0.0.0/3",
+		  { 0, 0 },
+		  "list 'friends': of 36 % of all IPv4 addresses " NOTHING "--force or --wide loads it" },
+		{ NULL,
+		  NULL,
+		  "16.0.0.0/4 32.0.0.0/3 64.0.0.0/3",
+		  { 0, 0 },
+		  "of 36 % of all IPv4 addresses " NOTHING "--force allows it" },
+		{ "friends", "16.0.0.0/4 32.0.0.0/3 64.0.0.0/3", "16.0.0.0/4 32.0.0.0/3 64.0.0.0/3", { 0, 0 }, NULL },
+		{ "friends", NULL, "16.0.0.0/4 32.0.0.0/3 64.0.0.0/3", { 0x1p31, 0 }, NULL },
+		{ "friends", NULL, "2600::/8", { 0, 0 }, NULL },
+		{ "friends",
+		  NULL,
+		  "2600::/7",
+		  { 0, 0 },
+		  "list 'friends': of 6 % of all IPv6 addresses " NOTHING "--force or --wide loads it" },
+		{ "friends", NULL, "2600::/7", { 0, 0x1p121 }, NULL },
+		{ "friends", NULL, "fc00::/7 8000::/1", { 0, 0 }, NULL },
+	};
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+		struct ranges before = set_of(known[i].before), after = set_of(known[i].after);
+
+		says(guard_allows(known[i].list, &before, &after, known[i].granted), known[i].says, known[i].after);
+		ranges_free(&before);
+		ranges_free(&after);
+	}
+}
+
 int main(void)
 {
 	static const struct ktap_case cases[] = {
-		{ "how fast it grows", growth }, { "how much changes", change }, { "how wide it is", widths },
-		{ "how much of all", shares },	 { "prefixes", prefixes },
+		{ "how fast it grows", growth },   { "how much changes", change }, { "how wide it is", widths },
+		{ "how much of all", shares },	   { "prefixes", prefixes },	   { "what is nobody's", bogons },
+		{ "what is allowed", exceptions },
 	};
 
 	return ktap_run(cases, sizeof(cases) / sizeof(cases[0]));
