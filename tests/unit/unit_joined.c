@@ -302,8 +302,22 @@ static void rejoined(void)
 	CHECK(n == 1 && ats->n == 3 && !strcmp(ats->id, "17-3") && fleet.n == 7 && fleet.all,
 	      "the same server: %zu, %d said", n, (int)fleet.n);
 	free(ats);
-	snprintf(fleet.url, sizeof(fleet.url), "redis://127.0.0.2");
+	/* By another name it has said nothing yet; with another prefix it has taken nothing, either. */
+	snprintf(fleet.name, sizeof(fleet.name), "edge-2");
 	ENOUGH(!state_fleet_join(change.state, &fleet) && !state_fleet(change.state, &fleet) &&
+	       !state_fleet_ats(change.state, &ats, &n));
+	CHECK(n == 1 && ats->n == 3 && !fleet.n && !*fleet.epoch && fleet.all, "another name: %zu, %d said", n,
+	      (int)fleet.n);
+	free(ats);
+	snprintf(fleet.prefix, sizeof(fleet.prefix), "another");
+	ENOUGH(!state_fleet_said(change.state, "fedcba9876543210", 7, 0, 0) &&
+	       !state_fleet_join(change.state, &fleet) && !state_fleet(change.state, &fleet) &&
+	       !state_fleet_ats(change.state, &ats, &n));
+	CHECK(!n && !fleet.n && !*fleet.epoch && fleet.all, "another prefix: %zu, %d said", n, (int)fleet.n);
+	free(ats);
+	snprintf(fleet.url, sizeof(fleet.url), "redis://127.0.0.2");
+	ENOUGH(!state_fleet_at_put(change.state, &at) && !state_fleet_said(change.state, "fedcba9876543210", 7, 0, 0) &&
+	       !state_fleet_join(change.state, &fleet) && !state_fleet(change.state, &fleet) &&
 	       !state_fleet_ats(change.state, &ats, &n));
 	CHECK(!n && !fleet.n && !*fleet.epoch && fleet.all, "another server: %zu, %d said", n, (int)fleet.n);
 	free(ats);
