@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* When the service measures its rate, and when it ends bans: by what it is told of the kernel, the state and the clock.
+/*
+ * When the service measures its rate, when it ends bans, when it looks whom the detector bans and what is this
+ * machine's own: by what it is told of the kernel, the state and the clock.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -8,7 +10,10 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "change/change.h"
+#include "change/detector.h"
+#include "change/jail.h"
 #include "filter/measured_rate.h"
+#include "kernel/detect.h"
 #include "kernel/generation.h"
 #include "kernel/live.h"
 #include "state/bans.h"
@@ -136,6 +141,80 @@ static int64_t clock_is(clockid_t clock)
 #define pending_left	     left_of
 #define clock_ns	     clock_is
 #include "service/expiry.c"
+
+/* The detector, and the change that is made of what it bans. */
+static struct {
+	int seen, begin, move, commit;
+	size_t banned;
+	int looks, ends, commits, freed;
+	int follow, follows;
+} detector;
+
+static int seen_is(const struct context *context, struct seen *seen)
+{
+	(void)context;
+	memset(seen, 0, sizeof(*seen));
+	detector.looks++;
+	return detector.seen;
+}
+
+static size_t banned_n(const struct seen *seen)
+{
+	(void)seen;
+	return detector.banned;
+}
+
+static void freed(struct seen *seen)
+{
+	(void)seen;
+	detector.freed++;
+}
+
+static int begins(struct change **change, struct context *context)
+{
+	(void)context;
+	*change = NULL;
+	return detector.begin;
+}
+
+static int moves(struct change *change)
+{
+	(void)change;
+	return detector.move;
+}
+
+static int commits(struct change *change, const struct apply_options *options)
+{
+	(void)change;
+	detector.commits += !options;
+	return detector.commit;
+}
+
+static void ends(struct change *change)
+{
+	(void)change;
+	detector.ends++;
+}
+
+static int follows(const struct context *context, const struct limits *limits, struct own_told *told)
+{
+	(void)context;
+	(void)told;
+	detector.follows += limits->on;
+	return detector.follow;
+}
+
+#define kernel_seen	seen_is
+#define seen_banned_n	banned_n
+#define seen_free	freed
+#define change_begin	begins
+#define jail_move	moves
+#define change_commit	commits
+#define change_end	ends
+#define detector_follow follows
+#include "service/jail_watch.c"
+#undef EVERY_MS
+#include "service/own_watch.c"
 
 #include "ktap.h"
 
@@ -296,13 +375,95 @@ static void again(void)
 	expiry_close(&e);
 }
 
+/* Twice a second where a limit bans; not while the job runs, and later where that fails. */
+static void jails(void)
+{
+	struct limits limits = { .on = true };
+	struct jail_watch w = { .next = 100 };
+
+	memset(&detector, 0, sizeof(detector));
+	detector.banned = 1;
+	jail_watch_expect(&w, &limits);
+	CHECK(jail_watch_at(&w) == INT64_MAX && !jail_watch_due(&w, NULL, 100) && !detector.looks, "no limit bans");
+	limits.of[0] = (struct limit){ .rate = 10, .then = THEN_BAN };
+	limits.on = false;
+	jail_watch_expect(&w, &limits);
+	CHECK(jail_watch_at(&w) == INT64_MAX, "the detector is off");
+	limits.on = true;
+	jail_watch_expect(&w, &limits);
+	CHECK(jail_watch_at(&w) == 100 && !jail_watch_due(&w, NULL, 99) && !detector.looks, "it looks before its time");
+	detector.banned = 0;
+	CHECK(!jail_watch_due(&w, NULL, 100) && detector.looks == 1 && detector.freed == 1, "nobody is banned");
+	CHECK(jail_watch_at(&w) == 600, "it looks again at %lld", (long long)jail_watch_at(&w));
+	detector.banned = 2;
+	detector.seen = -ENOENT;
+	CHECK(!jail_watch_due(&w, NULL, 600) && detector.freed == 1 && jail_watch_at(&w) == 1100,
+	      "nothing can be seen");
+	detector.seen = 0;
+	CHECK(jail_watch_due(&w, NULL, 1100) && detector.freed == 2, "two are banned");
+	CHECK(jail_watch_at(&w) == INT64_MAX && !jail_watch_due(&w, NULL, 9000), "it looks while the job runs");
+	jail_watch_ran(&w, 9000, true);
+	CHECK(jail_watch_at(&w) == 9500, "again at %lld", (long long)jail_watch_at(&w));
+	CHECK(jail_watch_due(&w, NULL, 9500), "two are banned");
+	jail_watch_ran(&w, 9600, false);
+	CHECK(jail_watch_at(&w) == 14600, "after a failure at %lld", (long long)jail_watch_at(&w));
+}
+
+/* Each step that fails: the exit status of the job. */
+static void jail_jobs(void)
+{
+	static const struct {
+		int begin, move, commit, is, commits;
+	} cases[] = {
+		{ 0, 0, 0, EXIT_DONE, 1 },
+		{ -EBUSY, 0, 0, EXIT_ERROR, 0 },
+		{ 0, -EIO, 0, EXIT_ERROR, 0 },
+		{ 0, 0, -ENOSPC, EXIT_ERROR, 1 },
+	};
+	const struct context context = CONTEXT_DEFAULT;
+	int quiet = dup(STDERR_FILENO);
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		int is;
+
+		memset(&detector, 0, sizeof(detector));
+		detector.begin = cases[i].begin;
+		detector.move = cases[i].move;
+		detector.commit = cases[i].commit;
+		close(STDERR_FILENO);
+		is = jail_watch_run(&context, NULL);
+		dup2(quiet, STDERR_FILENO);
+		CHECK(is == cases[i].is && detector.commits == cases[i].commits && detector.ends == 1,
+		      "case %zu: %d, %d commits, %d ends", i, is, detector.commits, detector.ends);
+	}
+	close(quiet);
+}
+
+/* Every two seconds, also where that fails. */
+static void own(void)
+{
+	struct own_watch w = { .limits = { .on = true } };
+
+	memset(&detector, 0, sizeof(detector));
+	for (int64_t now = 1; now <= 4001; now += 500)
+		own_watch_turn(&w, NULL, now);
+	CHECK(detector.follows == 3 && w.next == 6001, "%d times, the next at %lld", detector.follows,
+	      (long long)w.next);
+	detector.follow = -EPERM;
+	own_watch_turn(&w, NULL, 6000);
+	own_watch_turn(&w, NULL, 6001);
+	own_watch_turn(&w, NULL, 6002);
+	CHECK(detector.follows == 4, "%d times", detector.follows);
+	own_watch_end(&w);
+}
+
 int main(void)
 {
 	static const struct ktap_case cases[] = {
-		{ "when it is measured", schedule },
-		{ "what is measured", measures },
-		{ "the first end", looks },
-		{ "the timer", again },
+		{ "when it is measured", schedule }, { "what is measured", measures },
+		{ "the first end", looks },	     { "the timer", again },
+		{ "whom the detector bans", jails }, { "the job that bans them", jail_jobs },
+		{ "this machine's own", own },
 	};
 
 	return ktap_run(cases, sizeof(cases) / sizeof(*cases));
