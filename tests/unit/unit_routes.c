@@ -460,6 +460,32 @@ static void messages(void)
 	CHECK(route_read(&r, &wish, m) == SAYS_NOTHING, "a copy");
 	m->nlmsg_type = RTM_DELNEXTHOP;
 	CHECK(route_read(&r, &wish, m) == SAYS_MAYBE, "a nexthop that goes");
+	m->nlmsg_type = RTM_NEWNEXTHOP;
+	CHECK(route_read(&r, &wish, m) == SAYS_NOTHING, "a new nexthop");
+	m->nlmsg_flags = NLM_F_REPLACE;
+	CHECK(route_read(&r, &wish, m) == SAYS_MAYBE, "a nexthop that is replaced");
+	m = message(RTM_NEWADDR, 0, AF_INET, 32, 666, four, 4);
+	CHECK(route_read(&r, &wish, m) == SAYS_NOTHING, "no route");
+	m = message(RTM_NEWROUTE, 0, AF_UNSPEC, 0, 666, NULL, 0);
+	CHECK(route_read(&r, &wish, m) == SAYS_NOTHING, "no family");
+	m = message(RTM_NEWROUTE, 0, AF_INET, 32, 666, four, 4);
+	((struct rtmsg *)nl_payload(m))->rtm_src_len = 24;
+	CHECK(route_read(&r, &wish, m) == SAYS_NOTHING, "one from somewhere only");
+	m = message(RTM_NEWROUTE, 0, AF_INET, 32, 666, four, 4);
+	m->nlmsg_len = NLMSG_HDRLEN + sizeof(struct rtmsg) - 1;
+	CHECK(route_read(&r, &wish, m) == SAYS_NOTHING, "one that is cut");
+	m = message(RTM_NEWROUTE, 0, AF_INET, 32, 666, four, 3);
+	CHECK(route_read(&r, &wish, m) == SAYS_HERE && !r.first, "half an address");
+	m = message(RTM_NEWROUTE, 0, AF_INET, 0, 66, NULL, 0);
+	m->nlmsg_len = NLMSG_HDRLEN + sizeof(struct rtmsg);
+	CHECK(route_read(&r, &(struct route_wish){ .table = 66, .types = 1 << RTN_BLACKHOLE }, m) == SAYS_HERE &&
+		      !r.metric,
+	      "one without attributes");
+	nl_put(m, RTA_TABLE, 2, four);
+	nl_put(m, RTA_PRIORITY, 3, four);
+	CHECK(route_read(&r, &(struct route_wish){ .table = 66, .types = 1 << RTN_BLACKHOLE }, m) == SAYS_HERE &&
+		      !r.metric,
+	      "half a number");
 	for (int i = 0; i < 200000; i++) {
 		m = message(ktap_random() % 2 ? RTM_NEWROUTE : RTM_DELROUTE, 0, ktap_random() % 2 ? AF_INET : AF_INET6,
 			    24, 666, six, ktap_random() % 17);
