@@ -101,6 +101,47 @@ static void minute(void)
 	remove(list_file);
 }
 
+/* What is loaded from another file now, or beside another list from the same one, is looked at as well. */
+static void another(void)
+{
+	struct reload *r = follow();
+	struct jobs jobs = { .context = &own_context };
+	struct source source = { .list = "worse" };
+	struct ranges set = RANGES_EMPTY;
+	int64_t now = clock_ms();
+	char wanted[250];
+	struct state *s;
+
+	turn(r, now);
+	CHECK(!reload_waits(r), "it waits on");
+	s = opened(true);
+	ENOUGH(s && !source_locate(source.path, list_file) && !source_look(source.stamp, source.path) &&
+	       !put(s, "worse", LIST_BAN, &set) && !state_source_put(s, &source) && !state_commit(s));
+	state_close(s);
+	s = opened(false);
+	ENOUGH(s && !reload_follow(r, s, &config, &jobs));
+	CHECK(reload_waits(r), "another list from the same file is not looked at");
+	state_close(s);
+	turn(r, now);
+	/* The same again is nothing new. */
+	s = opened(false);
+	ENOUGH(s && !reload_follow(r, s, &config, &jobs));
+	CHECK(!reload_waits(r), "what was there before is looked at again");
+	state_close(s);
+	snprintf(wanted, sizeof(wanted), "%s-2", list_file);
+	ENOUGH(!rename(list_file, wanted));
+	s = opened(true);
+	ENOUGH(s && !source_locate(source.path, wanted) && !state_source_put(s, &source) && !state_commit(s));
+	state_close(s);
+	s = opened(false);
+	ENOUGH(s && !reload_follow(r, s, &config, &jobs));
+	CHECK(reload_waits(r), "the same list from another file is not looked at");
+	state_close(s);
+	reload_close(r);
+	remove(wanted);
+	empty_directory();
+}
+
 static void told(void)
 {
 	int64_t now = clock_ms();
@@ -172,6 +213,7 @@ int main(void)
 	static const struct ktap_case cases[] = {
 		{ "a new version that the kernel reports", told },
 		{ "one that is not, within a minute", minute },
+		{ "another list, and another file", another },
 		{ "where a file is", located },
 		{ "what a line loads", lines },
 	};
