@@ -340,6 +340,7 @@ static void nexthops(void)
 	CHECK(!s->maybe && s->read_at == INT64_MAX, "a new nexthop: all is read again");
 	notice(nexthop(RTM_DELNEXTHOP, 0));
 	read_again(2, 1, "a nexthop goes");
+	CHECK(!s->maybe && s->read_at == INT64_MAX, "it is read once more");
 	has.routes[0].family = 4;
 	notice(nexthop(RTM_NEWNEXTHOP, NLM_F_REPLACE));
 	read_again(3, 2, "a nexthop is replaced");
@@ -352,6 +353,37 @@ static void nexthops(void)
 	told(1, "one comes");
 	CHECK(!s->maybe && s->read_at == INT64_MAX, "a nexthop of nobody: all is read again");
 	closed();
+}
+
+/* Soon after a gap; where something only may have changed, not before ten times what reading takes. */
+static void planned(void)
+{
+	static const struct {
+		bool gap, maybe;
+		int64_t read_at, took, at;
+	} cases[] = {
+		{ false, false, INT64_MAX, 50, INT64_MAX },
+		{ false, false, 1800, 50, 1800 },
+		{ false, true, INT64_MAX, 50, 1500 },
+		{ false, true, INT64_MAX, 5, 1110 },
+		{ false, true, INT64_MAX, 12, 1120 },
+		{ false, true, 1800, 50, 1800 },
+		{ true, false, INT64_MAX, 50, 1110 },
+		{ true, true, INT64_MAX, 50, 1110 },
+		{ true, false, 1800, 50, 1110 },
+		{ true, false, 1050, 50, 1050 },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct route_source is = { .gap = cases[i].gap,
+					   .maybe = cases[i].maybe,
+					   .read_at = cases[i].read_at,
+					   .read_end = 1000,
+					   .took = cases[i].took };
+
+		plan_reading(&is, 1010);
+		CHECK(is.read_at == cases[i].at, "case %zu: at %" PRId64 ", not %" PRId64, i, is.read_at, cases[i].at);
+	}
 }
 
 /* Notices that had no room, or not all of one. */
@@ -425,6 +457,7 @@ int main(void)
 		{ "answers that are not whole", partly },
 		{ "routes that come and go", comes_and_goes },
 		{ "nexthops", nexthops },
+		{ "when all is read again", planned },
 		{ "notices that are lost", gaps },
 		{ "what cannot go on", cannot_go_on },
 	};
