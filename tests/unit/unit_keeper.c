@@ -23,10 +23,13 @@ static const char *gone;     /* what a look finds */
 static int heals, heals_err; /* what heal() says */
 static struct stat state_is; /* of its file; inode 0: there is none */
 
-static int given_open(struct held **held, const struct context *context)
+static const struct context own = CONTEXT_DEFAULT;
+
+static int given_open(struct held **held, const struct context *its)
 {
-	(void)held;
-	(void)context;
+	if (its != &own)
+		abort();
+	*held = (struct held *)&gone;
 	return 0;
 }
 
@@ -54,10 +57,10 @@ static void given_forget(struct held *held)
 	line("what was detached is forgotten");
 }
 
-static int given_heal(const struct context *context, struct held *held)
+static int given_heal(const struct context *its, struct held *held)
 {
-	(void)context;
-	(void)held;
+	if (its != &own || held != (struct held *)&gone)
+		abort();
 	return heals_err ? because(heals_err, "no memory for it") : heals;
 }
 
@@ -107,7 +110,6 @@ static int given_stat(const char *path, struct stat *is)
 #define stat(path, is)	     given_stat(path, is)
 #include "service/keeper.c"
 
-static const struct context context = CONTEXT_DEFAULT;
 static struct keeper *k;
 
 static void turn(void)
@@ -136,7 +138,7 @@ static void done(int64_t ms, int how, int err)
 	if (!err && how != HEAL_LATER)
 		gone = NULL;
 	ended_pid = k->jobs.pid;
-	ended_status = EXITS(k->jobs.first->run(&context, k->jobs.first->arg));
+	ended_status = EXITS(k->jobs.first->run(&own, k->jobs.first->arg));
 	line("%d ends with %d", (int)ended_pid, WEXITSTATUS(ended_status));
 	if (keeper_ended(k))
 		line("something was healed");
@@ -304,7 +306,7 @@ static void word_for_word(void)
 		gone = NULL;
 		state_is = (struct stat){ .st_ino = 7, .st_dev = 2 };
 		shows_begin(&shows);
-		if (keeper_open(&k, &context, NULL))
+		if (keeper_open(&k, &own, NULL))
 			abort();
 		each[i].happens();
 		line("the service ends");

@@ -187,9 +187,6 @@ bool keeper_ended(struct keeper *k)
 	k->look_at = clock_ms();
 	if (status == EXIT_PASSES) {
 		held_forget_detached(k->held);
-		/* Of what has been said to be gone, the next look says that it is there. */
-		if (is_new(k))
-			k->healing[0] = '\0';
 		return false;
 	}
 	if (is_new(k))
