@@ -20,6 +20,7 @@
 #include "state/kept_image.h"
 #include "state/settings.h"
 #include "state/state.h"
+#include "naive.h"
 
 /* What there is, is made up here. */
 static struct {
@@ -148,6 +149,9 @@ static struct {
 	size_t banned;
 	int looks, ends, commits, freed;
 	int follow, follows;
+	/* Of so many sources these can have no ban, for that reason; and which have one, a bit each. */
+	unsigned int sources, hopeless, had, moving;
+	int why;
 } detector;
 
 static int seen_is(const struct context *context, struct seen *seen)
@@ -177,9 +181,13 @@ static int begins(struct change **change, struct context *context)
 	return detector.begin;
 }
 
-static int moves(struct change *change)
+static int moves(struct change *change, const struct ranges *only)
 {
 	(void)change;
+	detector.moving = 0;
+	for (unsigned int i = 0; i < detector.sources; i++)
+		if (!(detector.had & 1u << i) && (!only || ranges_covering(only, (struct addr){ 100 + 2 * i, 4 }) >= 0))
+			detector.moving |= 1u << i;
 	return detector.move;
 }
 
@@ -187,7 +195,19 @@ static int commits(struct change *change, const struct apply_options *options)
 {
 	(void)change;
 	detector.commits += !options;
+	if (detector.moving & detector.hopeless)
+		return because(detector.why, "no place");
+	detector.had |= detector.moving;
 	return detector.commit;
+}
+
+static int all_of_them(const struct context *context, struct prefix **at, size_t *n)
+{
+	(void)context;
+	ENOUGH(*at = calloc(detector.sources + 1, sizeof(**at)));
+	for (*n = 0; *n < detector.sources; ++*n)
+		(*at)[*n] = (struct prefix){ { 100 + 2 * *n, 4 }, 32 };
+	return detector.seen;
 }
 
 static void ends(struct change *change)
@@ -209,6 +229,7 @@ static int follows(const struct context *context, const struct limits *limits, s
 #define seen_free	freed
 #define change_begin	begins
 #define jail_move	moves
+#define jail_all	all_of_them
 #define change_commit	commits
 #define change_end	ends
 #define detector_follow follows
@@ -439,6 +460,46 @@ static void jail_jobs(void)
 	close(quiet);
 }
 
+/* Whoever of them can have no ban, all the others have theirs; but for what passes, nothing is tried one by one. */
+static void jail_jobs_apart(void)
+{
+	static const int refuses[] = { GUARD_REFUSED, EXFULL, E2BIG };
+	const struct context context = CONTEXT_DEFAULT;
+	int quiet = dup(STDERR_FILENO);
+
+	for (unsigned int sources = 1; sources < 8; sources++)
+		for (unsigned int hopeless = 0; hopeless < 1u << sources; hopeless++) {
+			unsigned int all = (1u << sources) - 1;
+			int is;
+
+			memset(&detector, 0, sizeof(detector));
+			detector.sources = sources;
+			detector.hopeless = hopeless;
+			detector.why = -refuses[(sources + hopeless) % 3];
+			close(STDERR_FILENO);
+			is = jail_watch_run(&context, NULL);
+			dup2(quiet, STDERR_FILENO);
+			CHECK(is == (hopeless ? EXIT_ERROR : EXIT_DONE) && detector.had == (all & ~hopeless),
+			      "%x of %x: %d, and %x have theirs", hopeless, all, is, detector.had);
+			CHECK(detector.ends <= (hopeless ? 2 * (int)sources : 1), "%d changes for %u", detector.ends,
+			      sources);
+			detector.had = 0;
+			detector.ends = 0;
+			detector.why = -ENOSPC;
+			close(STDERR_FILENO);
+			(void)jail_watch_run(&context, NULL);
+			dup2(quiet, STDERR_FILENO);
+			CHECK(detector.ends == 1, "a disk that is full: %d changes", detector.ends);
+		}
+	detector.why = -EXFULL;
+	detector.seen = -ENOENT;
+	detector.ends = 0;
+	close(STDERR_FILENO);
+	CHECK(jail_watch_run(&context, NULL) == EXIT_ERROR && detector.ends == 1, "who they are is not known");
+	dup2(quiet, STDERR_FILENO);
+	close(quiet);
+}
+
 /* Every two seconds, also where that fails. */
 static void own(void)
 {
@@ -460,9 +521,13 @@ static void own(void)
 int main(void)
 {
 	static const struct ktap_case cases[] = {
-		{ "when it is measured", schedule }, { "what is measured", measures },
-		{ "the first end", looks },	     { "the timer", again },
-		{ "whom the detector bans", jails }, { "the job that bans them", jail_jobs },
+		{ "when it is measured", schedule },
+		{ "what is measured", measures },
+		{ "the first end", looks },
+		{ "the timer", again },
+		{ "whom the detector bans", jails },
+		{ "the job that bans them", jail_jobs },
+		{ "some of whom the detector bans can have no ban", jail_jobs_apart },
 		{ "this machine's own", own },
 	};
 
