@@ -10,20 +10,16 @@
 #include <signal.h>
 #include <sys/wait.h>
 
-#include "base/clock.h"
 #include "base/context.h"
-#include "base/log.h"
 #include "base/stop.h"
 #include "kernel/live.h"
 #include "service/jobs.h"
 #include "state/events.h"
+#include "model_clock.h"
 #include "shown.h"
 
-#define BEGINS	      1000000	 /* ms */
-#define DATE	      1767225600 /* 2026-01-01T00:00:00Z */
 #define EXITS(status) ((status) << 8)
 
-static int64_t now_ms;
 static pid_t last_pid;	/* of those that were started */
 static pid_t ended_pid; /* that has just ended, and how */
 static int ended_status;
@@ -36,17 +32,6 @@ static void model_begin(void)
 	no_process = false;
 }
 
-__attribute__((format(printf, 1, 2))) static void line(const char *fmt, ...)
-{
-	va_list args;
-
-	va_start(args, fmt);
-	printf("%6lld ", (long long)(now_ms - BEGINS));
-	vprintf(fmt, args);
-	putchar('\n');
-	va_end(args);
-}
-
 static int given_start(struct jobs *jobs)
 {
 	char text[JOB_TEXT_MAX];
@@ -57,8 +42,8 @@ static int given_start(struct jobs *jobs)
 		return because(-EAGAIN, "no process could be started");
 	jobs->pid = ++last_pid;
 	jobs->since = now_ms;
-	printf("%6lld %d begins: %s%s", (long long)(now_ms - BEGINS), (int)jobs->pid, job_text(text, jobs->first),
-	       jobs->first->args[0] ? ":" : "");
+	begin_line();
+	printf("%d begins: %s%s", (int)jobs->pid, job_text(text, jobs->first), jobs->first->args[0] ? ":" : "");
 	/* Without what every command gets: jobs_add(). */
 	for (int i = 1; jobs->first->args[0] && jobs->first->args[i]; i++)
 		if (i == 1 || i > 6)
@@ -96,17 +81,6 @@ static void given_stop(struct jobs *jobs)
 	(jobs_stop)(jobs);
 }
 
-__attribute__((format(printf, 1, 2))) static void given_warn(const char *fmt, ...)
-{
-	va_list args;
-
-	va_start(args, fmt);
-	printf("%6lld ! ", (long long)(now_ms - BEGINS));
-	vprintf(fmt, args);
-	putchar('\n');
-	va_end(args);
-}
-
 __attribute__((unused, format(printf, 3, 4))) static void given_event(const struct context *context, struct event e,
 								      const char *fmt, ...)
 {
@@ -114,7 +88,8 @@ __attribute__((unused, format(printf, 3, 4))) static void given_event(const stru
 
 	(void)context;
 	va_start(args, fmt);
-	printf("%6lld event %s of %llu: ", (long long)(now_ms - BEGINS),
+	begin_line();
+	printf("event %s of %llu: ",
 	       e.kind == EVENT_FAULT	 ? "fault"
 	       : e.kind == EVENT_HEALED	 ? "healed"
 	       : e.kind == EVENT_LEARNED ? "learned"
@@ -129,17 +104,6 @@ __attribute__((unused)) static unsigned int given_generation(const struct contex
 {
 	(void)context;
 	return 7;
-}
-
-__attribute__((unused)) static int64_t given_ms(void)
-{
-	return now_ms;
-}
-
-__attribute__((unused)) static time_t given_time(time_t *to)
-{
-	(void)to;
-	return DATE + (time_t)((now_ms - BEGINS) / 1000);
 }
 
 #define jobs_start(jobs)	  given_start(jobs)

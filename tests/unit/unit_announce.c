@@ -9,11 +9,9 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-#include "base/clock.h"
 #include "base/close_fd.h"
 #include "base/context.h"
 #include "base/lock.h"
-#include "base/log.h"
 #include "base/stop.h"
 #include "feeds/route_writer.h"
 #include "feeds/state_watch.h"
@@ -23,6 +21,7 @@
 #include "state/members.h"
 #include "state/said.h"
 #include "state/state.h"
+#include "model_clock.h"
 #include "shown.h"
 
 static const struct shown known[] = {
@@ -33,9 +32,7 @@ static struct shows shows = { .file = "tests/unit/unit_announce.txt",
 			      .known = known,
 			      .n = sizeof(known) / sizeof(known[0]) };
 
-#define BEGINS 1000000	  /* ms */
-#define DATE   1767225600 /* 2026-01-01T00:00:00Z */
-#define MOST   8
+#define MOST 8
 
 /* What there has. Of members: 'm' one says it, 'b' this machine, too, 'o' and this machine's is over. */
 static struct {
@@ -51,24 +48,11 @@ static struct {
 	bool told;
 } has;
 
-static int64_t now_ms;
-
 /* What happens then, ms from the beginning; at the end of them SIGTERM comes. */
 static const struct step {
 	int64_t at;
 	void (*happens)(void);
 } * step;
-
-__attribute__((format(printf, 1, 2))) static void line(const char *fmt, ...)
-{
-	va_list args;
-
-	va_start(args, fmt);
-	printf("%6lld ", (long long)(now_ms - BEGINS));
-	vprintf(fmt, args);
-	putchar('\n');
-	va_end(args);
-}
 
 static struct prefix prefix_of(const char *text)
 {
@@ -234,7 +218,8 @@ static int given_make(struct route_writer *w, const struct prefix *wanted, size_
 	size_t before = w->n;
 
 	now_ms += has.takes;
-	printf("%6lld writes:", (long long)(now_ms - BEGINS));
+	begin_line();
+	printf("writes:");
 	for (size_t i = 0; i < n; i++)
 		printf(" %s", text_of(&wanted[i]));
 	putchar('\n');
@@ -257,17 +242,6 @@ static int given_make(struct route_writer *w, const struct prefix *wanted, size_
 
 /* --- Clock, and words --- */
 
-static int64_t given_ms(void)
-{
-	return now_ms;
-}
-
-static time_t given_time(time_t *to)
-{
-	(void)to;
-	return DATE + (time_t)((now_ms - BEGINS) / 1000);
-}
-
 static void given_poll(struct pollfd *fds, nfds_t n, const struct timespec *time)
 {
 	int64_t until = now_ms + time->tv_sec * 1000 + time->tv_nsec / 1000000;
@@ -288,17 +262,6 @@ static void given_poll(struct pollfd *fds, nfds_t n, const struct timespec *time
 	}
 }
 
-__attribute__((format(printf, 1, 2))) static void given_warn(const char *fmt, ...)
-{
-	va_list args;
-
-	va_start(args, fmt);
-	printf("%6lld ! ", (long long)(now_ms - BEGINS));
-	vprintf(fmt, args);
-	putchar('\n');
-	va_end(args);
-}
-
 __attribute__((format(printf, 3, 4))) static void given_event(const struct context *context, struct event e,
 							      const char *fmt, ...)
 {
@@ -306,8 +269,8 @@ __attribute__((format(printf, 3, 4))) static void given_event(const struct conte
 
 	(void)context;
 	va_start(args, fmt);
-	printf("%6lld event%s %s: ", (long long)(now_ms - BEGINS), e.kind == EVENT_DONE ? "" : " of another kind",
-	       e.verb);
+	begin_line();
+	printf("event%s %s: ", e.kind == EVENT_DONE ? "" : " of another kind", e.verb);
 	vprintf(fmt, args);
 	putchar('\n');
 	va_end(args);

@@ -14,14 +14,13 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "base/lock.h"
-#include "base/log.h"
 #include "base/stop.h"
 #include "base/trusted_dir.h"
 #include "change/change.h"
 #include "feeds/batch.h"
 #include "state/state.h"
+#include "model_clock.h"
 #include "shown.h"
 
 static const struct shown known[] = {
@@ -32,12 +31,10 @@ static struct shows shows = { .file = "tests/unit/unit_door.txt",
 			      .known = known,
 			      .n = sizeof(known) / sizeof(known[0]) };
 
-#define BEGINS	1000000 /* ms */
 #define SOCKET	"door"
 #define OURS	"state"
 #define CLIENTS 80
 
-static int64_t now_ms;
 static int clients[CLIENTS];
 static bool crowded; /* what each does is not printed */
 static bool no_room; /* for what is told */
@@ -48,28 +45,6 @@ static gid_t more_groups[3];
 static unsigned int more_n;
 
 static void (*const *step)(void);
-
-__attribute__((format(printf, 1, 2))) static void line(const char *fmt, ...)
-{
-	va_list args;
-
-	va_start(args, fmt);
-	printf("%6lld ", (long long)(now_ms - BEGINS));
-	vprintf(fmt, args);
-	putchar('\n');
-	va_end(args);
-}
-
-__attribute__((format(printf, 1, 2))) static void given_warn(const char *fmt, ...)
-{
-	va_list args;
-
-	va_start(args, fmt);
-	printf("%6lld ! ", (long long)(now_ms - BEGINS));
-	vprintf(fmt, args);
-	putchar('\n');
-	va_end(args);
-}
 
 static int given_directory(const char *directory)
 {
@@ -171,11 +146,6 @@ static int given_put(struct batch *b)
 static void given_next(struct batch *b)
 {
 	b->n = 0;
-}
-
-static int64_t given_ms(void)
-{
-	return now_ms;
 }
 
 static void given_poll(struct pollfd *fds, nfds_t n, const struct timespec *time)
