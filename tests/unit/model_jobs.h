@@ -81,6 +81,18 @@ static void given_stop(struct jobs *jobs)
 	(jobs_stop)(jobs);
 }
 
+__attribute__((unused, format(printf, 1, 2))) static int given_fail(const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	printf("       the job says: ");
+	vprintf(fmt, args);
+	putchar('\n');
+	va_end(args);
+	return EXIT_ERROR;
+}
+
 __attribute__((unused, format(printf, 3, 4))) static void given_event(const struct context *context, struct event e,
 								      const char *fmt, ...)
 {

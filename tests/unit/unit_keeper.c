@@ -64,18 +64,6 @@ static int given_heal(const struct context *its, struct held *held)
 	return heals_err ? because(heals_err, "no memory for it") : heals;
 }
 
-__attribute__((format(printf, 1, 2))) static int given_fail(const char *fmt, ...)
-{
-	va_list args;
-
-	va_start(args, fmt);
-	printf("       the job says: ");
-	vprintf(fmt, args);
-	putchar('\n');
-	va_end(args);
-	return EXIT_ERROR;
-}
-
 static void given_told(struct observer *observer, const struct faults *faults)
 {
 	(void)observer;

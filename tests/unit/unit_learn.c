@@ -61,18 +61,6 @@ static int given_write(const struct context *context, const json_t *document)
 	return write_err;
 }
 
-__attribute__((format(printf, 1, 2))) static int given_fail(const char *fmt, ...)
-{
-	va_list args;
-
-	va_start(args, fmt);
-	printf("       the job says: ");
-	vprintf(fmt, args);
-	putchar('\n');
-	va_end(args);
-	return EXIT_ERROR;
-}
-
 #define kernel_ready  given_ready
 #define suggest_look  given_suggest
 #define suggest_free  given_free
