@@ -237,7 +237,7 @@ attached_for_a_while() {
 	veth 0
 	bloom attach edge0 --confirm 1h
 	bloom attach edge0 --if-needed
-	grep -q "edge0: attached until a change of it is confirmed, or goes back" err || fail "$(cat err)"
+	grep -q "edge0: attached, but goes back unless you run: xdp-bloom confirm" err || fail "$(cat err)"
 	bloom confirm
 	bloom attach edge0 --if-needed
 	is "$(cat err)" "" "what it says where nothing waits"

@@ -366,7 +366,7 @@ static int attach_next(struct attaching *a, const char *name, struct attachment 
 					  : "");
 	if (err_is(is, EEXIST) && !o->confirm.given &&
 	    state_pending_has(a->change->state, PENDING_INTERFACE, label_of(label, name, kept.match)) > 0)
-		warn("%s: attached until a change of it is confirmed, or goes back", label);
+		warn("%s: attached, but goes back unless you run: xdp-bloom confirm", label);
 	err = put(a, &kept);
 	if (err && !is)
 		detach_one(a->change->context, label_of(label, name, kept.match));

@@ -319,8 +319,8 @@ static void edit_the_one_before(struct state *state, const struct live *live, co
 	if (!live->on_trial || live->number != live->on_trial)
 		return;
 	if (live_open_before(live, &before) || edit_before(state, &before, t, guard, ends))
-		warn("what waits for confirmation goes back without this, which comes into force again a moment"
-		     " after its deadline, by the process that waits, the service or the next command");
+		warn("what waits for confirmation goes back without this, which is in force again when the process that"
+		     " waits, the service or the next command has built it");
 	live_close(&before);
 }
 
