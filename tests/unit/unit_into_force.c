@@ -134,7 +134,12 @@ __attribute__((format(printf, 3, 4))) static void given_event(const struct conte
 
 	(void)context;
 	va_start(args, fmt);
-	printf("%8.3f event%s %s of %llu: ", now, e.kind == EVENT_DONE ? "" : " of another kind", e.verb, e.generation);
+	printf("%8.3f event%s %s of %llu: ", now,
+	       e.kind == EVENT_DONE	? ""
+	       : e.kind == EVENT_FAULT	? ", a fault"
+	       : e.kind == EVENT_HEALED ? ", healed"
+					: " of another kind",
+	       e.verb ?: "-", e.generation);
 	vprintf(fmt, args);
 	putchar('\n');
 	va_end(args);

@@ -14,6 +14,8 @@
 
 #define AGAIN_FIRST 1
 #define AGAIN_MOST  30 /* seconds */
+/* What another command does takes less; what lasts longer is a fault. */
+#define FAULT_SECONDS 15
 
 static void tell(struct into_force *f, const struct ban_order *orders, size_t n, const struct banned *banned,
 		 const struct change *change)
@@ -68,9 +70,40 @@ static void wait_a_while(int seconds)
 	stop_poll(NULL, 0, &time);
 }
 
+/* Since when it cannot be put into force for what passes; and whether monitoring was told. */
+struct vain {
+	double since; /* 0: it works */
+	bool told;
+};
+
+static void in_vain(const struct into_force *f, struct vain *vain, int err)
+{
+	double seconds = clock_seconds();
+
+	if (!vain->since) {
+		warn("%s: %s; nothing of it is lost, it is tried again", f->from, reason(err));
+		vain->since = seconds;
+	} else if (!vain->told && seconds - vain->since >= FAULT_SECONDS) {
+		event(f->context, (struct event){ .kind = EVENT_FAULT },
+		      "%s: nothing that it says has come into force for %.0f s: %s; nothing of it is lost, it is tried again",
+		      f->from, seconds - vain->since, reason(err));
+		vain->told = true;
+	}
+}
+
+static void works_again(const struct into_force *f, struct vain *vain)
+{
+	warn("%s: it works again", f->from);
+	if (vain->told)
+		event(f->context, (struct event){ .kind = EVENT_HEALED }, "%s: what it says comes into force again",
+		      f->from);
+	*vain = (struct vain){ 0 };
+}
+
 int into_force(struct into_force *f, struct ban_order *orders, size_t n)
 {
 	size_t at = 0, size = n;
+	struct vain vain = { 0 };
 	int again = 0;
 
 	f->longest = 0;
@@ -78,10 +111,10 @@ int into_force(struct into_force *f, struct ban_order *orders, size_t n)
 		size_t some = size < n - at ? size : n - at;
 		int err = make(f, orders, at, some);
 
-		if (!err && again)
-			warn("%s: it works again", f->from);
-		if (!err || change_refuses(err))
+		if (vain.since && (!err || change_refuses(err))) {
+			works_again(f, &vain);
 			again = 0;
+		}
 		if (change_refuses(err) && some > 1) {
 			size = some / 2;
 			continue;
@@ -89,8 +122,7 @@ int into_force(struct into_force *f, struct ban_order *orders, size_t n)
 		if (err && !change_refuses(err)) {
 			if (stop_asked)
 				return -EINTR;
-			if (!again)
-				warn("%s: %s; nothing of it is lost, it is tried again", f->from, reason(err));
+			in_vain(f, &vain, err);
 			again = !again ? AGAIN_FIRST : 2 * again < AGAIN_MOST ? 2 * again : AGAIN_MOST;
 			wait_a_while(again);
 			if (stop_asked)
