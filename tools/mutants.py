@@ -41,6 +41,7 @@ EQUIVALENT = os.path.join(TOP, 'tools/mutants.equivalent')
 WORKERS = 4  # most of a test is waiting
 RUNNERS = 4
 LINKED = 6
+LITTLE = 5  # seconds
 running = set()
 # For make targets of their own.
 LONG = ('cli_soak', 'net_scale', 'net_fleet_faults', 'net_fleet_sixteen', 'net_routes_daemons')
@@ -577,7 +578,10 @@ class Reached:
             part = self.known[test].get(mutant.path, 0) / max(most, 1)
             return self.seconds[test] / max(part, 0.05) ** 2 / (4 if test.startswith(WORDS) or
                                                                 test.split(' ')[0] in SCRIPTS[room].split() else 1)
-        return sorted(found, key=lambda test: (not test.startswith('unit_'), cost(test)))
+        return sorted(found, key=lambda test: (not self.is_quick(test), cost(test)))
+
+    def is_quick(self, test):
+        return test.startswith('unit_') and self.seconds[test] < LITTLE
 
     def in_full(self, mutant):
         """Those of FULL that know the file: first who reaches the line, by itself or by what fails there."""
@@ -652,10 +656,10 @@ class Run:
                 return 'not compiled', ''
             if copy.objects() == copy.object:
                 return 'the same', ''
-            tests, spent = self.reached.tests(mutant), 0
-            units = [test for test in tests if test.startswith('unit_')]
+            tests, spent, met = self.reached.tests(mutant), 0, 0
+            units = sum(self.reached.is_quick(test) for test in tests)
             # Linking takes longer than most of them run.
-            batches = [units[i:i + LINKED] for i in range(0, len(units), LINKED)] + [tests[len(units):]]
+            batches = [tests[i:min(i + LINKED, units)] for i in range(0, units, LINKED)] + [tests[units:]]
             for batch in filter(None, batches):
                 programs = [test for test in batch if test in copy.program]
                 if not copy.make('tests', programs or ['none']):
@@ -664,14 +668,15 @@ class Run:
                     if test in programs and copy.built(test) == copy.program[test]:
                         continue
                     if spent > self.bound and not test.startswith('unit_'):
-                        return self.judge_further(copy, mutant, f'{tests.index(test)} of {len(tests)} tests')
+                        continue
                     took = self.reached.seconds[test]
                     spent += 0 if test.startswith('unit_') else took
+                    met += 1
                     how = self.notices(copy, test, 15 + 5 * took, {})
                     if how:
                         return how, ''
-            return self.judge_further(copy, mutant, f'all {len(tests)} tests that reach it' if tests else
-                                      'no test reaches it')
+            return self.judge_further(copy, mutant, f'{met} of {len(tests)} tests' if spent > self.bound else
+                                      f'all {len(tests)} tests that reach it' if tests else 'no test reaches it')
         finally:
             copy.write(mutant.path, mutant.text)  # the next make compiles it again
 

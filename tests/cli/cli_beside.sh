@@ -248,7 +248,7 @@ says_what_it_cannot() {
 	there refused "parts of it that it cannot name" allow 2a10:1::/32
 	is "$(verdicts_there 2a10:1::7)" '["drop"]' "the verdict"
 	printf '2a40:%x::1\n' {1..2000} >many
-	there refused "load an image that was made with more --headroom, and add it then" add - <many
+	there refused ": load an image that was made with more --headroom, and add it then" add - <many
 	is "$(there get length bans)" 0 "how many bans were kept"
 	# Among many, by lines of a stream: those that have one come into force.
 	printf '%s\n' +98.0.0.1 '+2a30::/20 1h' '@edge-7 +2a31::/20 1h' +98.0.0.2 -98.0.0.1 >lines

@@ -67,11 +67,15 @@ by_themselves() {
 	expect 2 "$XDP_BLOOM" add 44.0.0.0/7
 	bloom add 45.0.0.1 --ttl 1s
 	wait_until "the end of the second ban" gives 1 length bans
+	bloom add 45.0.0.3 45.0.0.4 45.0.0.5 --ttl 1s
+	wait_until "the end of three" gives 1 length bans
 	bloom rotate
 	is "$(events | jq -rc '.[:2]')" '["add","add 45.0.0.2"]
 ["guard","add 44.0.0.0/7: add: 44.0.0.0/7 is very wide; --force bans it; nothing was changed"]
 ["add","add 45.0.0.1 --ttl 1s"]
 ["expired","the ban of 45.0.0.1"]
+["add","add 45.0.0.3 45.0.0.4 45.0.0.5 --ttl 1s"]
+["expired","3 bans, among them 45.0.0.3"]
 ["rotate","rotate"]' "the events"
 }
 

@@ -59,7 +59,8 @@ bool state_bans_ending_any(struct state *state);
 /* Are at most so many kept? Not one is counted where there are no more bans. */
 bool state_bans_ending_fit(struct state *state, size_t most);
 
-/* Takes out the bans that have run out, and returns them; free() the array. After a reboot it gives all others a due.
+/* Takes out the bans that have run out, and returns them; free() the array in any case. After a reboot it gives all
+ * others a due.
  */
 int state_bans_expire(struct state *state, int64_t now, struct ban **bans, size_t *n);
 /* How many are in force. */

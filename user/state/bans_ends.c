@@ -3,7 +3,6 @@
 #include "state/bans_internal.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <time.h>
 
 #include "base/clock.h"
@@ -84,11 +83,6 @@ int state_bans_expire(struct state *state, int64_t now, struct ban **bans, size_
 	if (!err && *n)
 		err = state_put(state, "DELETE FROM ban WHERE expires NOT NULL AND due <= ?", "I", (sqlite3_int64)boot);
 	state_bans_more(state, -(int64_t)*n);
-	if (err) {
-		free(*bans);
-		*bans = NULL;
-		*n = 0;
-	}
 	return err;
 }
 
