@@ -29,6 +29,7 @@
 #include "sets/reader.h"
 #include "sets/writer.h"
 #include "service/config.h"
+#include "service/feeds.h"
 #include "state/bans.h"
 #include "state/feeds.h"
 #include "state/fleet.h"
@@ -526,6 +527,7 @@ static int recalls_rows(void)
 	struct member *members = NULL, member;
 	struct fleet_at *at = NULL;
 	struct feed *feeds = NULL, feed;
+	struct feeds due = { 0 };
 	struct said *said = NULL;
 	struct ban *bans = NULL;
 	static bool guarded[65536];
@@ -533,7 +535,7 @@ static int recalls_rows(void)
 	struct fleet fleet;
 	struct state *s = NULL;
 	uint64_t when = 0;
-	size_t n[13] = { 0 };
+	size_t n[14] = { 0 };
 	int err = state_open(&s, &own_context, false);
 
 	memory->texts = true;
@@ -546,6 +548,8 @@ static int recalls_rows(void)
 	err = err ?: state_said(s, &said, &n[9]) ?: state_fleet(s, &fleet) ?: state_fleet_ats(s, &at, &n[10]);
 	err = err ?: state_grants(s, &grants, &n[11]) ?: state_fleet_servers(s, &servers, &n[12]);
 	err = err ?: state_guarded_ports(s, guarded) ?: state_proven(s, &proven, &n[12]);
+	err = err ?: feeds_expect(&due, s);
+	n[13] = due.n;
 	if (!err) {
 		limits = state_limits(s);
 		err = state_settings_fault(s);
@@ -558,6 +562,7 @@ static int recalls_rows(void)
 	      "what is kept is another");
 	for (size_t i = 3; i < sizeof(n) / sizeof(*n) && !err; i++)
 		CHECK(n[i] == 1, "%zu of number %zu", n[i], i);
+	feeds_stop(&due);
 	free(interfaces);
 	free(rules);
 	free(grants);
