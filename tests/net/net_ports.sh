@@ -324,6 +324,33 @@ at_random() {
 	stop TERM
 }
 
+# Who is logged in through a port that comes is not shut out by whichever command would attach it.
+needs_pass() {
+	above bridge
+	echo 45.50.0.2 >own
+	bloom load own own
+	bloom attach edgetop --ports
+	export SSH_CONNECTION='45.50.0.2 5000 45.50.0.1 22'
+	bloom add 45.0.0.9
+	verdicts 45.50.0.2=drop
+	join 0
+	"$XDP_BLOOM" add 45.0.0.10 2>err || fail "add while a port comes: $(cat err)"
+	one_line "ports that have come are not filtered, which 'restore' mends: what is loaded bans 45.50.0.2, the peer of this"
+	filters
+	verdicts 45.50.0.2=drop 45.0.0.10=drop
+	expect 2 "$XDP_BLOOM" restore
+	grep -q "bans 45.50.0.2, the peer of this SSH session" err || fail "what restore says: $(cat err)"
+	bloom allow 45.50.0.2
+	bloom restore
+	filters 0
+	verdicts 45.50.0.2=pass 45.0.0.10=drop
+	# What was granted is no reason; and where the command fails, a port is attached all the same.
+	bloom disallow 45.50.0.2 --force
+	join 1
+	expect 2 "$XDP_BLOOM" unload nothing
+	filters 0 1
+}
+
 run_cases "by_hand bridge" "by_hand bond mode active-backup miimon 50" "by_hand team" \
 	"by_service bridge" "by_service bond mode active-backup miimon 50" "by_service team" by_name options on_trial not_on_trial moves one_cannot \
-	refusals reboot at_random
+	refusals reboot at_random needs_pass

@@ -388,4 +388,49 @@ by_interface() {
 	wait_until "the scope to know its interface" "$XDP_BLOOM" -q -j test 192.0.2.7 --on wan0
 }
 
-run_cases all_at_once "all_at_once --shared" sshd_alone "by_destination auto" "by_destination tc" what_leaves live_bans live_bans_said live_bans_apart what_is_said kept what_cannot_be by_interface
+# Of a need that is dropped in part, more is not dropped without a word, whoever asks; the same, or less, is no news.
+what_it_needs() {
+	local own="45.50.0.2, the peer of this SSH session"
+
+	veth 0
+	bloom attach edge0
+	echo 45.50.0.2 >list
+	echo 192.0.2.0/24 >other
+	bloom load drop list --only tcp/80,tcp/443 --to 10.0.0.0/8
+	export SSH_CONNECTION='45.50.0.2 5000 45.50.0.1 22'
+	bloom rotate
+	bloom load other other
+	bloom load drop list --only tcp/80 --to 10.0.0.0/8
+	bloom load drop list --only tcp/80 --to 10.7.0.0/16 --on edge0
+	for more in '--only any' '--only tcp/22 --to 10.7.0.0/16 --on edge0' '--only tcp/80 --to 0.0.0.0/0 --on edge0' \
+		'--only tcp/80 --to 10.0.0.0/8 --on edge0' '--only tcp/80 --to 10.7.0.0/16 --on edge1'; do
+		# shellcheck disable=SC2086
+		refused "$own" load drop list $more
+	done
+	refused "$own" add 45.50.0.2
+	refused "$own" add 45.50.0.0/24 --only udp/53
+	refused "$own" load second list
+	echo 'add 45.50.0.2' >commands
+	refused "$own" batch commands
+	echo '+45.50.0.2 1h' >lines
+	expect 1 "$XDP_BLOOM" follow - <lines
+	grep -q "$own" err || fail "what follow says: $(cat err)"
+	# What is granted for some packets is not granted for all.
+	bloom load drop list --only tcp/22 --force
+	bloom rotate
+	refused "$own" add 45.50.0.2
+	bloom add 45.50.0.2 --force
+	bloom rotate
+	bloom del 45.50.0.2
+	# That it is counted is not that it is dropped.
+	bloom unload drop
+	bloom load drop list --shadow --only tcp/22
+	bloom rotate
+	refused "$own" enforce drop
+	refused "$own" add 45.50.0.2
+	printf '%s\n' 'unload drop' 'add 45.50.0.2' >commands
+	refused "$own" batch commands
+	verdicts 45.50.0.2=pass
+}
+
+run_cases all_at_once "all_at_once --shared" sshd_alone "by_destination auto" "by_destination tc" what_leaves live_bans live_bans_said live_bans_apart what_is_said kept what_cannot_be by_interface what_it_needs

@@ -135,4 +135,17 @@ table() {
 	echo "# $(wc -l <table) lines, $(grep -c ' --' table) with a command"
 }
 
-run_cases "table native" "table skb" "within native" "within skb" leaving shown rules
+# Who is within a tunnel passed until then.
+needs() {
+	veth 0
+	bloom attach edge0
+	echo 45.50.0.2 >own
+	bloom load own own
+	SSH_CONNECTION='45.50.0.2 5000 45.50.0.1 22' refused "45.50.0.2, the peer of this SSH session" tune --inner on
+	SSH_CONNECTION='45.50.0.2 5000 45.50.0.1 22' bloom tune --headroom 40
+	SSH_CONNECTION='45.50.0.2 5000 45.50.0.1 22' bloom tune --inner on --force
+	SSH_CONNECTION='45.50.0.2 5000 45.50.0.1 22' bloom tune --inner off
+	SSH_CONNECTION='45.50.0.2 5000 45.50.0.1 22' bloom tune --inner on
+}
+
+run_cases "table native" "table skb" "within native" "within skb" leaving shown rules needs

@@ -219,12 +219,103 @@ static void lists(void)
 	refused(SCOPES_MAX + 1, "more than 48 in all");
 }
 
+static bool only_second(uint64_t mask, unsigned int i, unsigned int j)
+{
+	return mask >> j & 1 && !(mask >> i & 1);
+}
+
+/* Does scope i take all that scope j takes? By asking each port, and each network and interface there is. */
+static bool holds(unsigned int i, unsigned int j)
+{
+	const struct scope *a = &scoped[i].scope, *b = &scoped[j].scope;
+	bool all = !a->to_n || b->to_n, on = !a->on_n || b->on_n;
+
+	for (unsigned int kind = 0; kind < SCOPE_PORTED; kind++)
+		for (long port = 0; port < 65536; port++)
+			if (only_second(takers((i > j ? i : j) + 1, known[kind], port), i, j))
+				return false;
+	for (int protocol = 0; protocol < 256; protocol++)
+		if (only_second(takers((i > j ? i : j) + 1, protocol, -1), i, j))
+			return false;
+	for (size_t k = 0; k < b->to_n && a->to_n; k++) {
+		bool within = false;
+
+		for (size_t l = 0; l < a->to_n; l++)
+			within |= a->to[l].first.family == b->to[k].first.family &&
+				  a->to[l].length <= b->to[k].length &&
+				  !((a->to[l].first.num ^ b->to[k].first.num) &
+				    ~addr_mask(a->to[l].first.family, a->to[l].length));
+		all &= within;
+	}
+	for (size_t k = 0; k < b->on_n && a->on_n; k++) {
+		bool named = false;
+
+		for (size_t l = 0; l < a->on_n; l++)
+			named |= !strcmp(a->on[l], b->on[k]);
+		on &= named;
+	}
+	return all && on;
+}
+
+static void networks_of(struct scope *s)
+{
+	for (uint64_t n = ktap_random() % 3; n; n--) {
+		unsigned int six = ktap_random() % 2, length = (six ? 32 : 8) + 8 * (ktap_random() % 2);
+		struct addr first = six ? (struct addr){ (ip6)(0x20010d00 + ktap_random() % 2) << 96, 6 }
+					: (struct addr){ 0x0a000000, 4 };
+
+		s->to[s->to_n++] = (struct prefix){ .first = first, .length = length };
+	}
+	for (uint64_t n = ktap_random() % 3; n; n--)
+		snprintf(s->on[s->on_n++], SCOPE_IFNAME, "edge%d", (int)(ktap_random() % 2));
+}
+
+/* What is dropped already: by one scope alone, by one of several, and not by one that only counts. */
+static void dropped(void)
+{
+	unsigned int seen[2] = { 0 };
+
+	for (int world = 0; world < WORLDS / 4; world++) {
+		size_t n = random_world();
+		int err;
+
+		for (unsigned int i = 0; i < n; i++) {
+			scoped[i].counts = ktap_random() % 4 == 0;
+			networks_of(&scoped[i].scope);
+			if (ktap_random() % 4 == 0)
+				scoped[i].scope = scoped[ktap_random() % n].scope;
+		}
+		err = scopes_make(&made, scoped, n);
+		if (!CHECK(!err, "world %d: %s", world, reason(err)))
+			return;
+		for (unsigned int j = 0; j < n; j++) {
+			bool any = false;
+
+			for (unsigned int i = 0; i < n; i++) {
+				bool is = !scoped[i].counts && holds(i, j);
+
+				any |= is;
+				seen[is]++;
+				if (!CHECK(scopes_drop(&made, 1ULL << i, &scoped[j].scope) == is,
+					   "world %d: %u of %u, and not %d", world, j, i, is))
+					return;
+			}
+			if (!CHECK(scopes_drop(&made, ~0ULL >> (64 - n) | SCOPE_ENDS, &scoped[j].scope) == any,
+				   "world %d: %u of all", world, j) ||
+			    !CHECK(!scopes_drop(&made, SCOPE_ENDS, &scoped[j].scope), "of none"))
+				return;
+		}
+	}
+	CHECK(seen[0] > 20 && seen[1] > 20, "seldom: %u and %u", seen[0], seen[1]);
+}
+
 static const struct ktap_case cases[] = {
 	{ "each port and protocol", every_port },
 	{ "groups of ports", groups_of_ports },
 	{ "networks", networks },
 	{ "interfaces", interfaces },
 	{ "lists", lists },
+	{ "what is dropped already", dropped },
 };
 
 int main(void)

@@ -160,9 +160,9 @@ void change_end(struct change *change)
 {
 	if (!change || is_joined(change))
 		return;
-	change->context->generation = change->live.g.number;
 	if (change->ports_came && change->state && change->live.g.number)
 		ports_attach(change);
+	change->context->generation = change->live.g.number;
 	if (change->state)
 		pins_leave(change->context);
 	state_close(change->state);

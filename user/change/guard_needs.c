@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "bpf/decide.h"
 #include "change/exceptions.h"
+#include "change/guard_before.h"
 #include "change/guard_culprit.h"
 #include "change/guard_rails.h"
 #include "change/own_addresses.h"
@@ -99,9 +100,13 @@ static int judge(const struct asked *a, const struct own_address *own)
 
 static int ask(const struct asked *a, const struct own_address *own)
 {
+	enum dropped_before before;
+
 	if (is_forced(a->guard, own->addr))
 		return state_grant(a->state, own->addr);
-	if (state_granted(a->state, own->addr) || (!a->guard->afresh && live_drops(a->live, own->source)))
+	before = guard_before(a->state, a->live, own, a->guard->fixed);
+	/* What was granted is what was dropped then, and not more of it. */
+	if (state_granted(a->state, own->addr) ? before != DROPPED_LESS : !a->guard->afresh && before == DROPPED_AS_NOW)
 		return 0;
 	return judge(a, own);
 }

@@ -6,9 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/errand.h"
 #include "base/label.h"
 #include "base/log.h"
 #include "bpf/abi.h"
+#include "change/apply.h"
 #include "change/attach.h"
 #include "change/change.h"
 
@@ -96,12 +98,28 @@ int ports_settle(struct change *change)
 	return err;
 }
 
+/* The filter begins where it was not. The service has no right to see who is logged in. */
+static int ask_guard(struct change *change)
+{
+	struct guard guard = { .afresh = true, .everything = change->guard.everything };
+	/* What a command that failed has left in the state goes back. */
+	int err = errand.here ? 0
+			      : state_again(change->state) ?:
+					apply_if_needed(change->state, &change->live, &guard) ?:
+					state_again(change->state);
+
+	guard_free(&guard);
+	return err;
+}
+
 void ports_attach(struct change *change)
 {
 	struct attachment *list = NULL;
 	struct port_row *rows = NULL;
 	size_t n = 0, rows_n = 0;
-	int err = state_port_rows(change->state, &rows, &rows_n) ?: attachments_kept(change->state, &list, &n);
+	int err = ask_guard(change) ?:
+		  state_port_rows(change->state, &rows, &rows_n) ?:
+		  attachments_kept(change->state, &list, &n);
 
 	change->ports_came = false;
 	for (size_t i = 0; i < n && !err; i++) {
@@ -116,6 +134,8 @@ void ports_attach(struct change *change)
 		else if (err && !err_is(err, ENOMEM))
 			err = (warn("%s", reason(err)), 0);
 	}
+	if (err)
+		warn("ports that have come are not filtered, which 'restore' mends: %s", reason(err));
 	free(list);
 	free(rows);
 }

@@ -91,11 +91,17 @@ static void make_unread(struct scopes *t, const struct scoped *scoped, size_t n)
 	}
 }
 
-static int add_net(struct scopes *t, const struct prefix *p, __u64 bit)
+static struct scope_net net_of(const struct prefix *p, __u64 bit)
 {
 	unsigned int length = p->length + (p->first.family == 4 ? 96 : 0);
 	ip6 mask = ~addr_mask(6, length), first = p->first.num | (p->first.family == 4 ? (ip6)0xffff << 32 : 0);
-	struct scope_net net = { (__u64)(first >> 64), (__u64)first, (__u64)(mask >> 64), (__u64)mask, bit };
+
+	return (struct scope_net){ (__u64)(first >> 64), (__u64)first, (__u64)(mask >> 64), (__u64)mask, bit };
+}
+
+static int add_net(struct scopes *t, const struct prefix *p, __u64 bit)
+{
+	struct scope_net net = net_of(p, bit);
 
 	for (__u64 i = 0; i < t->nets; i++)
 		if (!memcmp(&t->net[i], &net, offsetof(struct scope_net, of))) {
@@ -149,4 +155,48 @@ int scopes_make(struct scopes *t, const struct scoped *scoped, size_t n)
 		err = class_of(t, &classes, takers(scoped, n, protocol, -1), &t->protocol[protocol]);
 	make_unread(t, scoped, n);
 	return err ?: make_ports(t, scoped, n, &classes);
+}
+
+/* Those that ask for this network, or for one around it. */
+static __u64 around(const struct scopes *t, const struct prefix *p)
+{
+	struct scope_net net = net_of(p, 0);
+	__u64 of = t->any_to;
+
+	for (__u64 i = 0; i < t->nets; i++) {
+		const struct scope_net *one = &t->net[i];
+
+		if (!(one->mask_hi & ~net.mask_hi) && !(one->mask_lo & ~net.mask_lo) &&
+		    !((net.hi ^ one->hi) & one->mask_hi) && !((net.lo ^ one->lo) & one->mask_lo))
+			of |= one->of;
+	}
+	return of;
+}
+
+static __u64 named(const struct scopes *t, const char *name)
+{
+	__u64 of = t->any_on;
+
+	for (__u64 i = 0; i < t->names; i++)
+		of |= strcmp(t->on[i].name, name) ? 0 : t->on[i].of;
+	return of;
+}
+
+bool scopes_drop(const struct scopes *t, uint64_t of, const struct scope *scope)
+{
+	struct scoped one = { .scope = *scope };
+
+	of &= ~t->counts & ~SCOPE_ENDS;
+	of &= scope->to_n ? ~0ULL : t->any_to;
+	of &= scope->on_n ? ~0ULL : t->any_on;
+	for (size_t i = 0; i < scope->to_n; i++)
+		of &= around(t, &scope->to[i]);
+	for (size_t i = 0; i < scope->on_n; i++)
+		of &= named(t, scope->on[i]);
+	for (unsigned int protocol = 0; protocol < 256 && of; protocol++)
+		of &= takers(&one, 1, protocol, -1) ? t->fits[t->protocol[protocol]] : ~0ULL;
+	for (unsigned int kind = 0; kind < SCOPE_PORTED && of; kind++)
+		for (long port = 0; port < 1 << 16 && of; port++)
+			of &= takers(&one, 1, ported[kind], port) ? t->fits[t->port[kind][port]] : ~0ULL;
+	return of;
 }

@@ -104,11 +104,16 @@ int kernel_ask_packet(const struct context *context, const struct addr *addr, co
 	return ask_live(context, addr, 1, packet, answer);
 }
 
+bool live_answer(const struct live *live, struct addr addr, __u32 *answer)
+{
+	return !ask(live_pin(live, PIN_ASK), &addr, 1, NULL, answer);
+}
+
 bool live_drops(const struct live *live, struct addr addr)
 {
-	__u32 answer = ANSWER_UNPARSED;
+	__u32 answer;
 
-	return !ask(live_pin(live, PIN_ASK), &addr, 1, NULL, &answer) && answer_drops(answer);
+	return live_answer(live, addr, &answer) && answer_drops(answer);
 }
 
 bool answer_drops(__u32 answer)

@@ -23,6 +23,8 @@ struct asked_packet {
 };
 int kernel_ask_packet(const struct context *context, const struct addr *addr, const struct asked_packet *packet,
 		      __u32 *answer);
+/* The same for one address; false where it cannot be found out. */
+bool live_answer(const struct live *live, struct addr addr, __u32 *answer);
 /* Is it dropped? No, if that cannot be found out. */
 bool live_drops(const struct live *live, struct addr addr);
 

@@ -159,8 +159,8 @@ int verb_tune(const struct call *call)
 	const struct options *o = call->options;
 	struct change *change = NULL;
 	struct state *look = NULL;
-	struct settings settings;
-	bool news = false, exact;
+	struct settings settings, before = { 0 };
+	bool news = false;
 	int err = call->context->check ? check(call) : 0;
 
 	if (!err && o->networks && o->n)
@@ -171,7 +171,8 @@ int verb_tune(const struct call *call)
 		err = o->n || o->networks ? change_begin(&change, call->context)
 					  : state_open(&look, call->context, false);
 
-	exact = !err && o->n && settings_read(change->state).exact;
+	if (!err && o->n)
+		before = settings_read(change->state);
 	for (size_t i = 0; i < o->n && i < WANTED_MAX && !err; i++) {
 		const struct setting *setting = o->wanted[i].setting;
 		bool same = state_setting(change->state, setting->name, -1) == o->wanted[i].value;
@@ -183,8 +184,11 @@ int verb_tune(const struct call *call)
 	}
 	if (!err)
 		settings = settings_read(change ? change->state : look);
-	if (!err && exact && !settings.exact && !o->force)
+	if (!err && before.exact && !settings.exact && !o->force)
 		err = because_not_exact(&settings);
+	/* It begins to look where it did not. */
+	if (!err && o->n && settings.inner && !before.inner)
+		change->guard.afresh = true;
 	if (!err && o->n && o->force)
 		err = change_force(change, NULL);
 	if (!err && o->networks)
