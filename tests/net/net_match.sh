@@ -343,4 +343,33 @@ for match in destination both; do
 		cases+=("every $match $mode")
 	done
 done
-run_cases "${cases[@]}" together ends only_what_is_used on_trial in_place "changes sources" "changes destinations" "killed_while destination" "killed_while both" halfway comes_back seen inside heals refuses
+# Without these no neighbour finds this machine, and nobody else hears what is meant for all.
+groups() {
+	local solicited="ff02::1:ff00:77, a multicast group of this machine (interface edge0)" all
+
+	veth 0
+	sysctl -qw net.ipv6.conf.edge0.disable_ipv6=0
+	ip addr add 2001:db8::77/64 dev edge0 nodad
+	ip addr add 10.9.8.7/24 brd 10.9.8.255 dev edge0
+	bloom attach edge0
+	# Of sources they are none.
+	bloom add ff02::1:ff00:77
+	refused "$solicited" attach edge0 --match destination
+	bloom del ff02::1:ff00:77
+	bloom attach edge0 --match both
+	refused "$solicited" add ff02::1:ff00:77
+	for all in 255.255.255.255 10.9.8.255 224.0.0.1 ff02::1; do
+		refused "$all, a " add $all
+	done
+	bloom fleet accept edge-7
+	printf '%s\n' '@edge-7 +ff02::1:ff00:77 1h' '@edge-7 +192.0.2.9 1h' >lines
+	bloom follow - <lines
+	verdicts ff02::1:ff00:77=pass 192.0.2.9=drop
+	bloom add 239.1.2.3 ff02::1:ff00:78
+	bloom add ff02::1:ff00:77 --force
+	bloom detach edge0
+	bloom attach edge0 --egress --match both
+	bloom add 224.0.0.1
+}
+
+run_cases "${cases[@]}" together ends only_what_is_used on_trial in_place "changes sources" "changes destinations" "killed_while destination" "killed_while both" halfway comes_back seen inside heals refuses groups

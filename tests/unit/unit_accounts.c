@@ -381,7 +381,7 @@ static void what_this_machine_needs(void)
 
 	begin(&change);
 	ENOUGH(!account_rule(&change, MEMBER_ANY, &limits));
-	ENOUGH(!own_addresses(change.state, NULL, NULL, &own, &n));
+	ENOUGH(!own_addresses(change.state, false, NULL, NULL, &own, &n));
 	if (n) {
 		p = (struct prefix){ own->addr, addr_width(own->addr.family) };
 		prefix_text(host, own->addr, -1);

@@ -16,8 +16,8 @@
 
 static int made_ifaddrs(struct ifaddrs **all);
 static void made_ifaddrs_end(struct ifaddrs *all);
-static int made_needs(struct state *state, own_wanted_fn *wanted, const void *arg, struct own_address **list,
-		      size_t *n);
+static int made_needs(struct state *state, bool destinations, own_wanted_fn *wanted, const void *arg,
+		      struct own_address **list, size_t *n);
 static int made_own(const struct context *context, const struct end_key *keys, size_t n, const struct end_key *gone,
 		    size_t gone_n);
 
@@ -84,8 +84,10 @@ static void made_ifaddrs_end(struct ifaddrs *all)
 	machine.given -= !machine.fails;
 }
 
-static int made_needs(struct state *state, own_wanted_fn *wanted, const void *arg, struct own_address **list, size_t *n)
+static int made_needs(struct state *state, bool destinations, own_wanted_fn *wanted, const void *arg,
+		      struct own_address **list, size_t *n)
 {
+	(void)destinations;
 	(void)state;
 	(void)arg;
 	CHECK(!wanted, "it asks for some alone");

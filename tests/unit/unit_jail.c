@@ -46,9 +46,10 @@ static int given_seen(const struct context *context, struct seen *seen)
 	return seen_err;
 }
 
-static int given_needs(struct state *state, own_wanted_fn *wanted, const void *arg, struct own_address **list,
-		       size_t *n)
+static int given_needs(struct state *state, bool destinations, own_wanted_fn *wanted, const void *arg,
+		       struct own_address **list, size_t *n)
 {
+	(void)destinations;
 	(void)state;
 	*n = 0;
 	*list = calloc(1, sizeof(**list));

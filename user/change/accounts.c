@@ -328,7 +328,7 @@ int account_asked_all(struct change *change)
 	free(a->needs);
 	a->needs = NULL;
 	a->needs_n = 0;
-	return ranges_finish(&a->asked) ?: own_addresses(change->state, is_asked, a, &a->needs, &a->needs_n);
+	return ranges_finish(&a->asked) ?: own_addresses(change->state, false, is_asked, a, &a->needs, &a->needs_n);
 }
 
 /* What this machine has granted itself by --force, too: that is its own word, and no member's. */

@@ -388,6 +388,8 @@ static int ask_guard(struct attaching *a)
 
 		at = wanted(a->options, a->names[i], on ? &is : NULL);
 		c->guard.afresh = c->guard.afresh || !on || change_of(a->options, &is, &at);
+		c->guard.destinations =
+			c->guard.destinations || (MATCH_OF(at.match) != MATCH_SOURCE && !MATCH_LEAVES(at.match));
 	}
 	if (!c->guard.afresh || agreement(c->state, &c->live.g) != AGREED)
 		return 0; /* apply_if_needed() asks what it builds */

@@ -144,7 +144,7 @@ static int spare_needs(struct detector *detector, struct state *state)
 {
 	struct own_address *needs = NULL;
 	size_t n = 0;
-	int err = limits_do(&detector->limits, THEN_BAN) ? own_addresses(state, NULL, NULL, &needs, &n) : 0;
+	int err = limits_do(&detector->limits, THEN_BAN) ? own_addresses(state, false, NULL, NULL, &needs, &n) : 0;
 
 	if (err && !err_is(err, ENOMEM)) {
 		note("the detector does not know what this machine needs: %s", reason(err));

@@ -70,7 +70,8 @@ static bool is_in(const void *set, struct addr addr)
 static int spare(struct state *state, struct ranges *set, struct followed_put *put)
 {
 	struct ranges needs = RANGES_EMPTY, allowed = RANGES_EMPTY, left;
-	int err = state_allowed(state, &allowed) ?: own_addresses(state, is_in, set, &put->spared, &put->spared_n);
+	int err =
+		state_allowed(state, &allowed) ?: own_addresses(state, false, is_in, set, &put->spared, &put->spared_n);
 	size_t n = 0;
 
 	for (size_t i = 0; i < put->spared_n && !err; i++) {

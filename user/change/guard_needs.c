@@ -135,7 +135,7 @@ int guard_needs(struct guard *guard, struct state *state, const struct live *liv
 	guard->told = guard->spared; /* what is no reason for an exception comes once more with those that are */
 	guard->spared = false;
 	if (!err && !guard->again)
-		err = own_addresses(state, is_dropped, &a, &own, &n);
+		err = own_addresses(state, guard->destinations, is_dropped, &a, &own, &n);
 	/* Better a filter that may drop too much than none. */
 	if (err && guard->spare && !err_is(err, ENOMEM)) {
 		warn("%s", reason(err));
@@ -185,7 +185,7 @@ int guard_gone(struct state *state, const struct ranges *gone)
 
 int guard_all(const struct guard *guard, struct state *state, struct own_address **needs, size_t *n)
 {
-	int err = own_addresses(state, NULL, NULL, needs, n);
+	int err = own_addresses(state, guard->destinations, NULL, NULL, needs, n);
 
 	/* Going back, and a filter after a reboot, do not fail for that. */
 	if (!err || (!guard->again && !guard->spare))

@@ -22,6 +22,7 @@ struct guard {
 	bool everything;      /* or for all there is */
 	bool again;	      /* this was in force before: nothing is refused, and nothing granted */
 	bool afresh;	      /* it begins to filter where it did not: what it drops already counts, too */
+	bool destinations;    /* it begins to ask about those of what comes in */
 	bool spare;	      /* what would be refused becomes an exception instead */
 	bool spared;	      /* something has become one: settle the sets again */
 	bool told;

@@ -231,7 +231,7 @@ static int move_all(struct moving *m)
 	struct state *state = m->change->state;
 	int err = state_allowed(state, &m->allowed) ?:
 		  state_bans_set(state, m->now, &m->jailed, &m->banned) ?:
-		  own_addresses(state, is_jailed, &m->jailed, &m->needs, &m->needs_n) ?:
+		  own_addresses(state, false, is_jailed, &m->jailed, &m->needs, &m->needs_n) ?:
 		  state_strikes_fall(state, &m->ladder, m->now);
 
 	for (size_t i = 0; i < m->seen.n && !err; i++) {

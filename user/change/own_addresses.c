@@ -4,15 +4,19 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/socket.h>
 
 #include "base/nl.h"
 
 #include "base/clean_text.h"
 #include "base/grow.h"
+#include "bpf/abi.h"
 #include "bpf/decide.h"
 #include "change/own_internal.h"
+#include "state/ports.h"
 #include "state/settings.h"
+#include "state/state.h"
 
 const char *own_text(char text[OWN_TEXT_MAX], const struct own_address *own)
 {
@@ -107,9 +111,30 @@ struct addr own_attr(int family, const struct nlattr *at)
 	return own_bytes(family, nl_attr_payload(at), nl_attr_len(at));
 }
 
-int own_addresses(struct state *state, own_wanted_fn *wanted, const void *arg, struct own_address **list, size_t *n)
+static bool asks_destinations(struct state *state)
 {
-	struct learned l = { .wanted = wanted, .arg = arg, .embedded = state_setting(state, "embedded", 0) };
+	struct interface_info *of[2] = { NULL };
+	size_t n[2] = { 0 };
+	bool asks = false;
+
+	/* What cannot be read is said by who needs it. */
+	if (!state_interfaces(state, &of[0], &n[0]) && !state_ports(state, &of[1], &n[1]))
+		for (int k = 0; k < 2; k++)
+			for (size_t i = 0; i < n[k]; i++)
+				asks = asks ||
+				       (MATCH_OF(of[k][i].match) != MATCH_SOURCE && !MATCH_LEAVES(of[k][i].match));
+	free(of[0]);
+	free(of[1]);
+	return asks;
+}
+
+int own_addresses(struct state *state, bool destinations, own_wanted_fn *wanted, const void *arg,
+		  struct own_address **list, size_t *n)
+{
+	struct learned l = { .wanted = wanted,
+			     .arg = arg,
+			     .groups = destinations || asks_destinations(state),
+			     .embedded = state_setting(state, "embedded", 0) };
 	int err = own_from_routes(&l) ?: own_from_files(&l);
 
 	if (!err) {

@@ -29,9 +29,11 @@ int own_session(char text[128]);
 
 /*
  * free() the list. No address is in it twice as the same. With `wanted`, only those are in it: who asks for a few pays
- * for few. The state says which listeners the operator named. 0 or -errno with the reason recorded.
+ * for few. The state says which listeners the operator named, and whether destinations of what comes in are asked
+ * about, or are about to be: then broadcast and multicast are needed, too. 0 or -errno with the reason recorded.
  */
-int own_addresses(struct state *state, own_wanted_fn *wanted, const void *arg, struct own_address **list, size_t *n);
+int own_addresses(struct state *state, bool destinations, own_wanted_fn *wanted, const void *arg,
+		  struct own_address **list, size_t *n);
 
 /*
  * Routes that have gateways are as they were when this number was given before, which whoever is told of each change

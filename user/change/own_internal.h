@@ -12,6 +12,7 @@ struct learned {
 	own_wanted_fn *wanted; /* NULL: all */
 	const void *arg;
 	bool guests;   /* what comes now is said by others than root */
+	bool groups;   /* destinations of what comes in are asked about: multicast and broadcast are needed, too */
 	bool embedded; /* an IPv6 address is judged by the IPv4 address within, too: then that is needed as well */
 	struct own_address *at;
 	size_t n;

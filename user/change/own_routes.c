@@ -14,7 +14,9 @@
 #include "change/own_internal.h"
 
 static const char interface_is[] = "an address of this machine", gateway_is[] = "a gateway in use",
-		  peer_is[] = "a point-to-point peer", tunnel_is[] = "the far end of a tunnel";
+		  peer_is[] = "a point-to-point peer", tunnel_is[] = "the far end of a tunnel",
+		  broadcast_is[] = "a broadcast address of this machine",
+		  group_is[] = "a multicast group of this machine";
 
 static const char *name_of(unsigned int index, char name[IF_NAMESIZE])
 {
@@ -36,9 +38,12 @@ static void on_address(void *arg, const struct nlmsghdr *message)
 {
 	const struct ifaddrmsg *header = nl_payload(message);
 	const struct nlattr *at, *local = NULL, *address = NULL;
+	const struct learned *l = arg;
 	struct addr ours, peer;
 
 	nl_each (at, message, sizeof(*header)) {
+		if (nl_attr_type(at) == IFA_BROADCAST && l->groups)
+			learn_at(arg, own_attr(header->ifa_family, at), broadcast_is, header->ifa_index);
 		if (nl_attr_type(at) == IFA_LOCAL)
 			local = at;
 		if (nl_attr_type(at) == IFA_ADDRESS)
@@ -54,6 +59,32 @@ static void on_address(void *arg, const struct nlmsghdr *message)
 	peer = own_attr(header->ifa_family, address);
 	if (peer.num != ours.num)
 		learn_at(arg, peer, peer_is, header->ifa_index);
+}
+
+static void on_group(void *arg, const struct nlmsghdr *message)
+{
+	const struct ifaddrmsg *header = nl_payload(message);
+	const struct nlattr *at;
+
+	nl_each (at, message, sizeof(*header))
+		if (nl_attr_type(at) == IFA_MULTICAST)
+			learn_at(arg, own_attr(header->ifa_family, at), group_is, header->ifa_index);
+}
+
+/* Who has addresses is in those of all hosts; of IPv4 the kernel tells since 6.15 which others an interface is in. */
+static int groups(struct nl_socket *socket, struct learned *l)
+{
+	const struct ifaddrmsg of[] = { { .ifa_family = AF_INET }, { .ifa_family = AF_INET6 } };
+	int err = 0;
+
+	own_learn(l, (struct addr){ 0xffffffff, 4 }, broadcast_is, "each network");
+	own_learn(l, (struct addr){ 0xe0000001, 4 }, group_is, "each network");
+	for (int i = 0; i < 2 && !err; i++) {
+		err = netlink_dump(socket, RTM_GETMULTICAST, &of[i], sizeof(of[i]), on_group, l);
+		if (err_is(err, EOPNOTSUPP))
+			err = 0;
+	}
+	return err;
 }
 
 /* Which attribute of which kind of link is the other end. */
@@ -231,7 +262,10 @@ int own_from_routes(struct learned *l)
 
 	if (err)
 		return err;
-	err = netlink_dump(socket, RTM_GETADDR, NULL, sizeof(struct ifaddrmsg), on_address, l) ?: gateways(socket, l);
+	err = netlink_dump(socket, RTM_GETADDR, NULL, sizeof(struct ifaddrmsg), on_address, l)
+		      ?: l->groups ? groups(socket, l)
+				   : 0;
+	err = err ?: gateways(socket, l);
 	if (!err) {
 		/* Nexthops came with 5.3. With net.ipv4.nexthop_compat_mode=0 routes do not show the gateways of
 		 * theirs. */

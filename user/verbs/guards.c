@@ -97,7 +97,7 @@ int verb_guards(const struct call *call)
 		return set_ports(call);
 	s.ports = calloc(TCP_PORTS, sizeof(*s.ports));
 	err = s.ports ? state_open(&s.state, call->context, false) : -ENOMEM;
-	err = err ?: state_guarded_ports(s.state, s.ports) ?: own_addresses(s.state, NULL, NULL, &s.own, &s.n);
+	err = err ?: state_guarded_ports(s.state, s.ports) ?: own_addresses(s.state, false, NULL, NULL, &s.own, &s.n);
 	if (err) {
 		status = fail("%s", reason(err));
 	} else {
