@@ -125,12 +125,12 @@ static int trusts(struct detector *detector, struct state *state)
 	return err;
 }
 
-/* What is charged of a source whose longest prefix in the map this one will be. */
-static __u64 scale_around(const struct detector *detector, const struct end_key *key)
+/* What is charged of a source whose longest prefix in the map this one will be, by the first n. */
+static __u64 scale_around(const struct detector *detector, size_t n, const struct end_key *key)
 {
 	const struct trusted *longest = NULL;
 
-	for (size_t i = 0; i < detector->trusted_n; i++) {
+	for (size_t i = 0; i < n; i++) {
 		const struct trusted *t = &detector->trusted[i];
 
 		if ((!longest || t->key.bits > longest->key.bits) && end_key_holds(&t->key, key))
@@ -139,27 +139,42 @@ static __u64 scale_around(const struct detector *detector, const struct end_key 
 	return longest ? longest->scale : TRUST_ALL;
 }
 
+/* A host, or of IPv6 its network. */
+static struct addr judged(const struct own_address *own)
+{
+	ip6 rest = addr_mask(own->addr.family, own->addr.family == 4 ? 32 : 64);
+
+	return (struct addr){ own->addr.num & ~rest, own->addr.family };
+}
+
+static int by_judged(const void *a, const void *b)
+{
+	struct addr one = judged(a), two = judged(b);
+
+	return one.family != two.family ? one.family - two.family : (one.num > two.num) - (one.num < two.num);
+}
+
 /* What this machine needs may be policed: whose ban would be taken back is not banned at all. As far as it is known. */
 static int spare_needs(struct detector *detector, struct state *state)
 {
 	struct own_address *needs = NULL;
-	size_t n = 0;
+	size_t n = 0, lists_n = detector->trusted_n;
 	int err = limits_do(&detector->limits, THEN_BAN) ? own_addresses(state, false, NULL, NULL, &needs, &n) : 0;
 
 	if (err && !err_is(err, ENOMEM)) {
 		note("the detector does not know what this machine needs: %s", reason(err));
 		err = n = 0;
 	}
+	if (n)
+		qsort(needs, n, sizeof(*needs), by_judged);
 	for (size_t i = 0; i < n && !err; i++) {
-		unsigned int length = needs[i].addr.family == 4 ? 32 : 64;
-		struct addr first = { needs[i].addr.num & ~addr_mask(needs[i].addr.family, length),
-				      needs[i].addr.family };
-		struct end_key key = end_key_of(first, length);
-		__u64 scale = scale_around(detector, &key);
+		struct addr first = judged(&needs[i]);
+		struct end_key key = end_key_of(first, first.family == 4 ? 32 : 64);
+		__u64 scale = scale_around(detector, lists_n, &key);
 
-		if (!scale)
+		if (!scale || (i && !by_judged(&needs[i - 1], &needs[i])))
 			continue;
-		for (size_t t = 0; t < detector->trusted_n; t++)
+		for (size_t t = 0; t < lists_n; t++)
 			if (detector->trusted[t].scale && end_key_holds(&key, &detector->trusted[t].key))
 				detector->trusted[t].scale |= TRUST_NO_BAN;
 		if (GROW(detector->trusted, detector->trusted_n))

@@ -58,19 +58,52 @@ static bool is_same(struct addr a, struct addr b)
 	return a.num == b.num && a.family == b.family;
 }
 
+/* Where it is, or would be; there is room. */
+static size_t *slot_of(const struct learned *l, const struct own_address *own)
+{
+	uint64_t hash = ((uint64_t)own->addr.num ^ (uint64_t)(own->addr.num >> 64)) * 0x9e3779b97f4a7c15;
+
+	for (size_t i = hash >> 32;; i++) {
+		size_t *slot = &l->slots[i & (l->room - 1)];
+		const struct own_address *at = &l->at[*slot - 1];
+
+		if (!*slot ||
+		    (is_same(at->addr, own->addr) && is_same(at->source, own->source) && at->what == own->what))
+			return slot;
+	}
+}
+
+static bool make_room(struct learned *l)
+{
+	size_t *before = l->slots;
+
+	if (2 * l->n < l->room)
+		return true;
+	l->room = l->room ? 2 * l->room : 64;
+	l->slots = calloc(l->room, sizeof(*l->slots));
+	free(before);
+	for (size_t i = 0; i < l->n && l->slots; i++)
+		*slot_of(l, &l->at[i]) = i + 1;
+	return l->slots;
+}
+
 /* Room for one more; NULL where there is nothing new to learn. */
 static struct own_address *add(struct learned *l, struct addr addr, struct addr source, const char *what)
 {
+	struct own_address own = { .addr = addr, .source = source, .what = what, .guest = l->guests };
+	size_t *slot;
+
 	if (l->err || is_nobodys(addr) || !is_wanted(l, addr))
 		return NULL;
-	for (size_t i = 0; i < l->n; i++)
-		if (is_same(l->at[i].addr, addr) && is_same(l->at[i].source, source) && l->at[i].what == what)
-			return NULL;
-	if (!GROW(l->at, l->n)) {
+	slot = make_room(l) ? slot_of(l, &own) : NULL;
+	if (slot && *slot)
+		return NULL;
+	if (!slot || !GROW(l->at, l->n)) {
 		l->err = -ENOMEM;
 		return NULL;
 	}
-	l->at[l->n] = (struct own_address){ .addr = addr, .source = source, .what = what, .guest = l->guests };
+	*slot = l->n + 1;
+	l->at[l->n] = own;
 	return &l->at[l->n++];
 }
 
@@ -141,6 +174,7 @@ int own_addresses(struct state *state, bool destinations, own_wanted_fn *wanted,
 		own_from_fleet(&l, state);
 		own_from_people(&l, state);
 	}
+	free(l.slots);
 	*list = l.at;
 	*n = l.n;
 	return err ?: l.err;

@@ -16,6 +16,7 @@ struct learned {
 	bool embedded; /* an IPv6 address is judged by the IPv4 address within, too: then that is needed as well */
 	struct own_address *at;
 	size_t n;
+	size_t *slots, room; /* by a hash: 1 + where in `at`; a busy server has connections by the ten thousand */
 	int err;
 };
 
