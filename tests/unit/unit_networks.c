@@ -96,6 +96,9 @@ static void kinds_of_tables(void)
 		{ "{\"start_ip\":\"1.0.0.0\",\"end_ip\":\"1.0.0.255\",\"country\":\"AU\",\"asn\":13335,"
 		  "\"as_name\":\"caf\\u00e9\"}\n",
 		  "1.0.0.1", "AU AS13335 caf\xc3\xa9" },
+		{ "{\"network\":\"1.0.0.0/24\",\"country_code\":\"AU\",\"country\":\"NZ\",\"asn\":5,"
+		  "\"as_name\":\"a\",\"organization\":\"b\",\"name\":\"c\"}\n",
+		  "1.0.0.1", "AU AS5 a" },
 		{ "[{\"cidr\":\"1.0.0.0/24\",\"cc\":\"AU\"},{\"cidr\":\"1.0.1.0/24\",\"cc\":null}]", "1.0.0.1", "AU" },
 		{ "[{\"cidr\":\"1.0.0.0/24\",\"cc\":\"AU\"},{\"cidr\":\"1.0.1.0/24\",\"cc\":null}]", "1.0.1.1", "" },
 		/* What a terminal would obey, what turns the text round, and what is too long. */
