@@ -407,11 +407,49 @@ static void at_once(void)
 	free(answer);
 }
 
+/* Both sides of each bound: when one is over, takes the place of one from before, or is a new end. */
+static void bounds(void)
+{
+	static const struct {
+		int64_t old_id, old, new_id, new; /* ends */
+		size_t merged, orders;
+	} known[] = {
+		{ 0, NOW + 100, 7, NOW + 98, 1, 0 },
+		{ 0, NOW + 100, 7, NOW + 97, 2, 0 },
+		{ 0, NOW + 100, 7, NOW + 102, 1, 0 },
+		{ 0, NOW + 100, 7, NOW + 103, 1, 1 },
+		{ 5, NOW + 100, 7, NOW + 99, 2, 0 },
+		{ 5, NOW + 100, 7, NOW + 102, 2, 0 },
+		{ 5, NOW + 100, 7, NOW + 103, 2, 1 },
+		{ 5, NOW + 100, 5, NOW + 97, 1, 1 },
+		{ 5, NOW + 100, 5, NOW + 98, 1, 0 },
+		{ 5, NOW + 100, 7, NOW, 1, 0 },
+		{ 5, NOW + 1, 7, NOW + 1, 2, 0 },
+		{ 5, NOW, 7, NOW + 1, 1, 0 },
+		{ 5, NOW, 7, NOW, 0, 0 },
+	};
+	struct prefix prefix = { .first = { 0xc0000201, 4 }, .length = 32 };
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++) {
+		struct decision old = { .prefix = prefix, .id = known[i].old_id, .end = known[i].old },
+				new = { .prefix = prefix, .id = known[i].new_id, .end = known[i].new };
+		struct decisions before = { &old, 1 }, after;
+		struct decision_changes c = { .added = { &new, 1 } };
+		struct ban_order *orders = NULL;
+		size_t n = 0;
+		int err = decisions_merge(&after, &before, &c, NOW)
+				  ?: decisions_orders(&before, &after, NOW, false, &orders, &n);
+
+		CHECK(!err && after.n == known[i].merged && n == known[i].orders, "%zu: %d, %zu decisions, %zu orders",
+		      i, err, after.n, n);
+		free(orders);
+		decisions_free(&after);
+	}
+}
+
 static const struct ktap_case cases[] = {
-	{ "reads", reads },
-	{ "at once", at_once },
-	{ "over time", over_time },
-	{ "left over", left_over },
+	{ "reads", reads },	    { "at once", at_once },	{ "bounds", bounds },
+	{ "over time", over_time }, { "left over", left_over },
 };
 
 int main(void)
