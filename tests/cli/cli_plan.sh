@@ -86,6 +86,18 @@ predicts_without_a_gate() {
 	as_planned hosts.txt
 }
 
+# Where the best layout is beyond the limit, another is within it.
+predicts_within_the_limit() {
+	local most
+
+	settings_of inexact
+	made hosts 30000 >hosts.txt
+	most=$(get '.plans[] | select(.chosen) | .memory.total' plan hosts.txt)
+	bloom tune --memory $((most - 1))
+	as_planned hosts.txt
+	[ "$(get '.plans[] | select(.chosen) | .memory.total' plan hosts.txt)" -lt "$most" ] || fail "the limit is no limit"
+}
+
 counts_shadows_and_exceptions() {
 	made mixed 20000 >mixed.txt
 	made hosts 5000 >hosts.txt
@@ -269,5 +281,5 @@ draws_pictures() {
 
 run_cases "predicts_what_the_kernel_holds default" "predicts_what_the_kernel_holds inexact" \
 	"predicts_what_the_kernel_holds roomy" "predicts_what_the_kernel_holds lanes2" \
-	"predicts_what_the_kernel_holds classic" predicts_without_a_gate counts_shadows_and_exceptions \
+	"predicts_what_the_kernel_holds classic" predicts_without_a_gate predicts_within_the_limit counts_shadows_and_exceptions \
 	solves_for_the_rest solves_what_is_not_pinned plans_for_ipv6 plans_the_detector refuses_nonsense needs_no_root draws_pictures
