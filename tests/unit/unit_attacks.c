@@ -207,6 +207,14 @@ static const struct second_of forged[] = { { 2, 1000, .strangers = 100 },
 					     SYN },
 					   { 61, 1000, .strangers = 100 },
 					   { 0 } };
+/* A flood that is not forged stays the heavier one until there are more strangers than packets of it. */
+static const struct second_of forged_beside[] = { { 2, 1000, .strangers = 100 },
+						  { 1, 1000, .over = 30000, A, .strangers = 100, SYN },
+						  { 1, 1000, .strangers = 20000, .fresh = true },
+						  { 4, 1000, .strangers = 100 },
+						  { 1, 1000, .strangers = 20000, .fresh = true },
+						  { 6, 1000, .strangers = 100 },
+						  { 0 } };
 /* What is usual follows what there is, within a minute or so. */
 static const struct second_of usual[] = { { 1, 1000, .strangers = 0 },
 					  { 1, 1000, .strangers = 12000, .fresh = true },
@@ -274,6 +282,7 @@ static void word_for_word(void)
 	tell("without a place", without_a_place, true);
 	tell("anew", anew, false);
 	tell("forged", forged, true);
+	tell("forged beside a flood", forged_beside, false);
 	tell("usual", usual, true);
 }
 

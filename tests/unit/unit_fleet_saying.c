@@ -385,11 +385,43 @@ static void neither(void)
 	CHECK(!*seen.lost, "'%s'", seen.lost);
 }
 
+/* Two machines of one name take turns: each waits longer, up to five minutes; but after a pause it is the first again.
+ */
+static void two_of_one_name(void)
+{
+	static const int64_t waits[] = { 0, 5000, 10000, 20000, 40000, 80000, 160000, 300000, 300000 };
+	struct state *s;
+
+	begin("all");
+	for (size_t i = 0; i < sizeof(waits) / sizeof(*waits); i++) {
+		s = opened(true);
+		CHECK(!state_fleet_said(s, EPOCH, 10, 0, 1) && !state_commit(s), "no state");
+		state_close(s);
+		CHECK(take("own-lost", "another machine says it", "", "") && own.lost_wait == waits[i],
+		      "%zu: it waits %lld ms", i, (long long)own.lost_wait);
+		CHECK(own.is == (waits[i] ? OWN_LATER : OWN_READY) &&
+			      (!waits[i] || own.later_at == own.lost_last + waits[i]),
+		      "%zu: it is another", i);
+	}
+	own.lost_last -= 60000 + own.lost_wait;
+	s = opened(true);
+	CHECK(!state_fleet_said(s, EPOCH, 10, 0, 1) && !state_commit(s), "no state");
+	state_close(s);
+	CHECK(take("own-lost", "another machine says it", "", "") && !own.lost_wait && own.is == OWN_READY,
+	      "after a pause it waits %lld ms", (long long)own.lost_wait);
+}
+
 int main(void)
 {
 	static const struct ktap_case cases[] = {
-		{ "everything", everything }, { "changes", changes }, { "chosen", chosen },   { "refused", refused },
-		{ "compared", compared },     { "many", many },	      { "neither", neither },
+		{ "two of one name", two_of_one_name },
+		{ "everything", everything },
+		{ "changes", changes },
+		{ "chosen", chosen },
+		{ "refused", refused },
+		{ "compared", compared },
+		{ "many", many },
+		{ "neither", neither },
 	};
 
 	return own_state_run(cases, sizeof(cases) / sizeof(*cases));
