@@ -1,23 +1,27 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""crowdsec_stub.py [service]: what 'follow crowdsec' makes of the answers of an agent that is a table here; alone, or as a
-line of the service's config file.
+"""crowdsec_stub.py [service|user NAME]: what 'follow crowdsec' makes of the answers of an agent that is a table here; alone,
+or as a line of the service's config file; or briefly, where the agent is that user's.
 
 Nothing is waited for but questions: when the next one comes, what was answered before is in force.
 """
 import http.server
 import json
 import os
+import pwd
 import signal
+import socket
 import subprocess
 import sys
 import threading
 import time
+import urllib.request
 
 PATIENCE = 120
 KEY = ('f00dfeed' * 32)[:254]  # no longer one is taken
 bloom = os.environ['XDP_BLOOM']
 by_service = sys.argv[1:] == ['service']
+as_user = sys.argv[2] if sys.argv[1:2] == ['user'] else None
 
 
 def die(text):
@@ -29,6 +33,7 @@ class Agent(http.server.BaseHTTPRequestHandler):
     decisions = {}  # number: value, scope, type, seconds
     new, deleted = [], []  # since the last answer
     fault = None
+    server = None
     questions = answered = 0
     posts, heads = [], []
 
@@ -48,6 +53,9 @@ class Agent(http.server.BaseHTTPRequestHandler):
                 status, sent = Agent.fault, b'{"message":"no"}'
             elif Agent.fault == 'cut':
                 sent = body[:len(body) // 2]
+            elif Agent.fault == 'other':  # somebody else takes its place while it is asked
+                listen(Agent.server.server_port)
+                body = sent = NOBODY
             elif Agent.fault is not None:
                 body = sent = Agent.fault
         self.send_response(status)
@@ -71,6 +79,35 @@ class Agent(http.server.BaseHTTPRequestHandler):
             Agent.new, Agent.deleted = [], []
         return json.dumps({'new': [self.row(n) for n in new] or None,
                            'deleted': [self.row(n) for n in deleted] or None}).encode()
+
+
+NOBODY = b'{"new":null,"deleted":null}'
+
+
+def stands(user, host, port):
+    """A socket of that user's, that listens there and takes nobody in."""
+    os.seteuid(user)
+    try:
+        other = socket.socket(socket.AF_INET6 if ':' in host else socket.AF_INET)
+    finally:
+        os.seteuid(0)
+    if ':' in host:
+        other.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+    other.bind((host, port))
+    other.listen()
+    return other
+
+
+def listen(port, user=0):
+    """From now on it answers there, by a socket of that user's."""
+    if Agent.server:
+        Agent.server.shutdown()
+        Agent.server.server_close()
+    os.seteuid(user)
+    Agent.server = http.server.ThreadingHTTPServer(('127.0.0.1', port), Agent)
+    os.seteuid(0)
+    Agent.server.daemon_threads = True
+    threading.Thread(target=Agent.server.serve_forever, daemon=True).start()
 
 
 def decide(number, value, seconds=3600, scope='Ip', kind='ban'):
@@ -216,13 +253,83 @@ def silence():
         die(f'it answers again: {status()}, {metric()}, {events("healed")}')
 
 
+STRANGER = 65534
+HEALTH = 9914
+
+
+def until(what, condition):
+    end = time.monotonic() + PATIENCE
+    while not condition():
+        if time.monotonic() > end:
+            die(f'never: {what}')
+        time.sleep(0.05)
+
+
+def why():
+    told = json.loads(subprocess.run([bloom, '-j', 'status'], stdout=subprocess.PIPE, check=False).stdout)
+    return (told['crowdsec'] or {'why': ''})['why'] or ''
+
+
+def health():
+    with urllib.request.urlopen(f'http://127.0.0.1:{HEALTH}/healthz') as page:
+        return page.read().decode()
+
+
+def in_its_place():
+    """Who listens in the agent's place is asked nothing, and told no key: only root, or who was named, is an agent."""
+    if 'this kernel does not say who listens' in open('err', encoding='utf8').read():
+        return
+    port = Agent.server.server_port
+    stay = {'a': True, 'b': False, 'net': True}
+    # They cannot answer for it.
+    others = [stands(STRANGER, '127.0.0.2', port), stands(STRANGER, '::', port)]
+    turns(2)
+    if why():
+        die(f'it is not asked: {why()}')
+    for one in others:
+        one.close()
+    Agent.server.shutdown()
+    Agent.server.server_close()
+    Agent.server = None
+    until('that nobody listens is said', lambda: f'nobody listens at 127.0.0.1:{port}' in why())
+    with Agent.lock:
+        Agent.fault, before, heads = NOBODY, Agent.questions, len(Agent.heads)
+    listen(port, STRANGER)
+    until('that it is somebody else is said', lambda: f'127.0.0.1:{port} listens user {STRANGER}' in why())
+    if by_service:
+        until('/healthz says it', lambda: f'listens user {STRANGER}' in health())
+    time.sleep(1)  # five questions more, if it asked
+    if Agent.questions != before or len(Agent.heads) != heads:
+        die('somebody else was asked')
+    verdicts('somebody else listens', **stay)
+    with Agent.lock:
+        Agent.fault = None
+    listen(port)
+    turns(2)
+    if why():
+        die(f'it is the agent again: {why()}')
+    # Whatever is answered by whom it was not asked of, is nothing.
+    turns(1)
+    for _ in range(3):
+        with Agent.lock:
+            Agent.fault = 'other'
+            before = Agent.questions
+            Agent.lock.wait_for(lambda: Agent.questions > before, PATIENCE)
+    turns(2)
+    verdicts('it was another who answered', **stay)
+    if 'somebody else listens at' not in open('err', encoding='utf8').read():
+        die('it is not said that another answered')
+
+
 def follow(port):
     """The process that is to be ended, and that follows."""
     line = ['follow', 'crowdsec', '--url', f'http://127.0.0.1:{port}', '--key-file', os.path.abspath('key'), '--interval', '0.2s']
+    if as_user:
+        line += ['--agent-user', as_user]
     if not by_service:
         return subprocess.Popen([bloom, '-v', *line], stderr=open('err', 'wb'))
     config(' '.join(line))
-    return subprocess.Popen([bloom, '-v', 'run', '--config', 'conf'], stderr=open('err', 'wb'), stdout=subprocess.DEVNULL)
+    return subprocess.Popen([bloom, '-v', 'run', '--config', 'conf', '--listen', f'127.0.0.1:{HEALTH}'], stderr=open('err', 'wb'), stdout=subprocess.DEVNULL)
 
 
 def config(line):
@@ -260,10 +367,14 @@ def reloads(service):
     verdicts('as before', a=True, b=False, net=True)
 
 
+def end(follower):
+    follower.send_signal(signal.SIGTERM)
+    if follower.wait(PATIENCE):
+        die(f'it ended with {follower.returncode}')
+
+
 def main():
-    server = http.server.ThreadingHTTPServer(('127.0.0.1', 0), Agent)
-    server.daemon_threads = True
-    threading.Thread(target=server.serve_forever, daemon=True).start()
+    listen(0, pwd.getpwnam(as_user).pw_uid if as_user else 0)
     with open('key', 'w', encoding='ascii', opener=lambda p, f: os.open(p, f, 0o600)) as file:
         file.write(KEY + '\n')
     run(bloom, 'add', HOSTS['mine'])
@@ -273,7 +384,7 @@ def main():
     decide(3, HOSTS['captcha'], kind='captcha')
     decide(4, 'FR', scope='Country')
     began = time.monotonic()
-    follower = follow(server.server_port)
+    follower = follow(Agent.server.server_port)
     turns(1)
     verdicts('the start', a=True, b=False, net=True, captcha=False)
     line = open(f'/proc/{follower.pid}/cmdline', 'rb').read() + open(f'/proc/{follower.pid}/environ', 'rb').read()
@@ -289,8 +400,11 @@ def main():
     delete(5)
     turns(1)
     verdicts('both are over', b=False)
+    if as_user:
+        return end(follower)
     faults()
     silence()
+    in_its_place()
     needed()
     many()
     if by_service:
@@ -302,9 +416,7 @@ def main():
     verdicts('it does not answer', a=True, net=True, mine=True)
     turns(2)
     verdicts('its database is empty', a=False, net=False, mine=True)
-    follower.send_signal(signal.SIGTERM)
-    if follower.wait(PATIENCE):
-        die(f'it ended with {follower.returncode}')
+    end(follower)
     said = open('err', encoding='utf8').read()
     for words in ('are left out: 2', 'status 504; what is banned stays', 'answers again'):
         if words not in said:

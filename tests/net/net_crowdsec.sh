@@ -16,6 +16,10 @@ refuses() {
 	chmod 600 key
 	refused "only https" follow crowdsec --key-file key --url ftp://127.0.0.1
 	refused "says nothing about who answers" follow crowdsec --key-file key --url http://192.0.2.1:8080
+	refused "its port is none" follow crowdsec --key-file key --url http://127.0.0.1:8080x
+	refused "there is no such user" follow crowdsec --key-file key --agent-user no-such-user
+	refused "is it asked whose it is" follow crowdsec --key-file key --agent-user root --url https://127.0.0.1:8080
+	refused "only 'follow crowdsec'" follow - --agent-user root
 	printf 'two words\n' >key
 	refused "no key" follow crowdsec --key-file key
 	printf '%255s\n' '' | tr ' ' a >key
@@ -25,6 +29,12 @@ refuses() {
 answers() {
 	ip link set lo up
 	python3 "$tests/crowdsec_stub.py" || fail "see above"
+}
+
+# As another user than root, who was named.
+of_a_user() {
+	ip link set lo up
+	python3 "$tests/crowdsec_stub.py" user nobody || fail "see above"
 }
 
 # As a line of the config file, which comes and goes.
@@ -43,4 +53,4 @@ real_agent() {
 }
 
 # Ten minutes: make crowdsec-test.
-run_cases refuses answers by_service ${XDP_BLOOM_CROWDSEC:+real_agent}
+run_cases refuses answers of_a_user by_service ${XDP_BLOOM_CROWDSEC:+real_agent}

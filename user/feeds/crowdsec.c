@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
@@ -17,7 +16,9 @@
 #include "base/log.h"
 #include "base/stop.h"
 #include "base/trusted_dir.h"
+#include "base/users.h"
 #include "change/guard_rails.h"
+#include "feeds/agent_here.h"
 #include "feeds/decisions.h"
 #include "feeds/into_force.h"
 #include "fetch/client.h"
@@ -44,9 +45,12 @@
 struct agent {
 	struct context *context;
 	const struct crowdsec_options *options;
+	struct agent_here here;
+	bool said;	      /* that the kernel does not say whose it is */
 	struct decisions all; /* that are in force on the agent's account */
 	bool follows, doubts;
 	unsigned int fails; /* answers in a row */
+	bool strange;	    /* it was said that somebody else listens in its place */
 	int64_t fails_since;
 	struct agent_word word;
 	double took; /* the last answer */
@@ -84,23 +88,24 @@ static int read_key(const char *path, int *headers)
 	return err;
 }
 
-static bool is_loopback(const char *url)
+/* Of an agent on this machine without TLS, the kernel says whose it is. */
+static int may_ask(struct agent *a)
 {
-	static const char *const hosts[] = { "127.0.0.1", "localhost", "[::1]" };
-	const char *host = strstr(url, "://");
+	int err = agent_here_may(&a->here);
 
-	for (size_t i = 0; host && i < sizeof(hosts) / sizeof(*hosts); i++)
-		if (!strncasecmp(host + 3, hosts[i], strlen(hosts[i])) && strchr(":/", host[3 + strlen(hosts[i])]))
-			return true;
-	return false;
+	if (err || !a->here.bare || a->here.seen || a->said)
+		return err;
+	a->said = true;
+	warn("crowdsec: this kernel does not say who listens (CONFIG_INET_DIAG): whoever answers at %s is believed",
+	     a->options->url);
+	return 0;
 }
 
 static int ask(struct agent *a, bool whole, struct decision_changes *changes)
 {
 	const struct crowdsec_options *o = a->options;
-	bool near = is_loopback(o->url);
-	struct fetch_request request = { .insecure = o->insecure || near,
-					 .lan = o->lan || near,
+	struct fetch_request request = { .insecure = o->insecure || a->here.here,
+					 .lan = o->lan || a->here.here,
 					 .connect = FETCH_CONNECT_SECONDS,
 					 .seconds = ASK_SECONDS,
 					 .bytes = 4 * FETCH_BYTES,
@@ -108,15 +113,21 @@ static int ask(struct agent *a, bool whole, struct decision_changes *changes)
 					 .floor_seconds = FETCH_FLOOR_SECONDS };
 	struct fetch_answer answer;
 	double began = clock_seconds();
-	int body = -1, err;
+	char host[AGENT_HOST_MAX];
+	int body = -1, err = may_ask(a);
+	bool seen = a->here.seen;
 
+	if (err)
+		return err;
 	/* Without dedup: of several decisions about one address it would tell only one, and nothing when that ends. */
-	snprintf(request.url, sizeof(request.url), "%s/v1/decisions/stream?startup=%s&dedup=false", o->url,
+	snprintf(request.url, sizeof(request.url), "%s%s%s/v1/decisions/stream?startup=%s&dedup=false",
+		 seen ? "http://" : "", seen ? agent_here_host(host, &a->here) : "", seen ? a->here.rest : o->url,
 		 whole ? "true" : "false");
 	lseek(a->headers, 0, SEEK_SET);
 	err = fetch_ask(&request, a->headers, &answer, &body);
 	if (!err && body < 0)
 		err = because(-EIO, "%s", answer.outcome == FETCH_FAILED ? answer.why : "it says nothing");
+	err = err ?: agent_here_same(&a->here);
 	err = err ?: decisions_read(changes, body, clock_boot() / 1000000000);
 	close_fd(body);
 	a->took = clock_seconds() - began;
@@ -301,7 +312,10 @@ static void failed(struct agent *a, const char *why)
 	if (!a->fails) {
 		a->fails_since = time(NULL);
 		warn("crowdsec: %s: %s; what is banned stays, and all is asked for again", url, why);
-	} else if (a->fails == 1) {
+	} else if (a->fails == 1 || (a->here.strange && !a->strange)) {
+		if (a->fails > 1)
+			warn("crowdsec: %s: %s", url, why);
+		a->strange = a->here.strange;
 		event(a->context, (struct event){ .kind = EVENT_FAULT }, "crowdsec: %s: %s", url, why);
 		agent_word_silent(&a->word, url, a->fails_since, why);
 	}
@@ -317,6 +331,7 @@ static void answers_again(struct agent *a)
 		      a->options->url);
 	}
 	a->fails = 0;
+	a->strange = false;
 }
 
 static void turn(struct agent *a)
@@ -343,11 +358,26 @@ static void rest(double seconds)
 		stop_poll(NULL, 0, &time);
 }
 
+static int begin(struct agent *a)
+{
+	const struct crowdsec_options *o = a->options;
+	int err = agent_here_read(&a->here, o->url);
+	const char *fault = fetch_url_fault(o->url, o->insecure || a->here.here);
+
+	if (fault)
+		return because(-EINVAL, "%.300s: %s", o->url, fault);
+	if (!err && o->user && !a->here.bare)
+		err = because(-EINVAL, "--agent-user: only of an agent on this machine that is asked by http:// is it"
+				       " asked whose it is");
+	if (!err && o->user)
+		err = user_named(o->user, &a->here.also);
+	return err ?: read_key(o->key_file, &a->headers);
+}
+
 int follow_crowdsec(struct context *context, const struct crowdsec_options *options)
 {
 	struct agent a = { .context = context, .options = options, .headers = -1, .word = { .lock = -1 } };
-	const char *fault = fetch_url_fault(options->url, options->insecure || is_loopback(options->url));
-	int err = fault ? because(-EINVAL, "%.300s: %s", options->url, fault) : read_key(options->key_file, &a.headers);
+	int err = begin(&a);
 
 	stop_on(SIGINT);
 	stop_on(SIGTERM);

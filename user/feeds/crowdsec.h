@@ -9,7 +9,8 @@ struct context;
 
 struct crowdsec_options {
 	const char *url, *key_file;
-	double every; /* seconds */
+	const char *user; /* whose agent is believed on this machine, beside root's; NULL: nobody's */
+	double every;	  /* seconds */
 	bool insecure, lan;
 };
 

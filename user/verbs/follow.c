@@ -28,6 +28,7 @@ struct options {
 	const char *url, *key_file;
 	struct number interval;
 	bool lan, insecure;
+	const char *agent_user;
 	const char *group;
 };
 
@@ -78,6 +79,8 @@ const struct option_spec follow_options[] = {
 	  .does = "crowdsec: between two questions (10s)" },
 	{ "lan", AT(options, lan) },
 	{ "insecure", AT(options, insecure), .does = "crowdsec: in the own network; by http:// there" },
+	{ "agent-user", .type = OPTION_TEXT, AT(options, agent_user), .value = "NAME",
+	  .does = "crowdsec: whose agent it may be, beside root's" },
 	{ "group", .type = OPTION_TEXT, AT(options, group), .value = "NAME",
 	  .does = "socket: who may write to it beside root" },
 	OPTIONS_END(struct options),
@@ -116,7 +119,7 @@ static bool any_routes(const struct options *o)
 
 static bool any_crowdsec(const struct options *o)
 {
-	return o->url || o->key_file || o->interval.given || o->lan || o->insecure;
+	return o->url || o->key_file || o->interval.given || o->lan || o->insecure || o->agent_user;
 }
 
 static int crowdsec(const struct call *call)
@@ -124,6 +127,7 @@ static int crowdsec(const struct call *call)
 	const struct options *o = call->options;
 	struct crowdsec_options agent = { .url = o->url ?: AGENT_URL,
 					  .key_file = o->key_file,
+					  .user = o->agent_user,
 					  .every = o->interval.given ? o->interval.value : AGENT_SECONDS,
 					  .insecure = o->insecure,
 					  .lan = o->lan };

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "feeds/agent_here.h"
+
+#include <errno.h>
+#include <linux/inet_diag.h>
+#include <linux/sock_diag.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/log.h"
+#include "base/netlink.h"
+#include "base/users.h"
+
+#define V4_LOOPBACK ((struct addr){ INADDR_LOOPBACK, 4 })
+#define V6_LOOPBACK ((struct addr){ 1, 6 })
+
+/* --- Where it is --- */
+
+static void take_host(struct agent_here *h, const char *host, size_t length)
+{
+	struct addr addr;
+
+	if (length == strlen("localhost") && !strncasecmp(host, "localhost", length)) {
+		h->at[0] = V4_LOOPBACK;
+		h->at[1] = V6_LOOPBACK;
+		h->n = 2;
+		return;
+	}
+	if (addr_parse(host, length, &addr))
+		return;
+	addr_unmap(&addr);
+	if (!addr.num) /* so the kernel takes them */
+		addr = addr.family == 4 ? V4_LOOPBACK : V6_LOOPBACK;
+	if (addr.family == 4 ? addr.num >> 24 == IN_LOOPBACKNET : addr.num == 1)
+		h->at[h->n++] = addr;
+}
+
+static bool take_port(struct agent_here *h)
+{
+	size_t digits = *h->rest == ':' ? strspn(h->rest + 1, "0123456789") : 0;
+
+	h->port = digits ? (unsigned int)strtoul(h->rest + 1, NULL, 10) : 80;
+	return digits <= 5 && h->port && h->port <= UINT16_MAX && !strcspn(h->rest + (*h->rest == ':') + digits, "/?#");
+}
+
+int agent_here_read(struct agent_here *h, const char *url)
+{
+	const char *host = strstr(url, "://"), *end;
+	bool bracket;
+
+	if (!host)
+		return 0;
+	host += strlen("://");
+	bracket = *host == '[';
+	host += bracket;
+	end = host + strcspn(host, bracket ? "]/?#" : ":/?#");
+	take_host(h, host, (size_t)(end - host));
+	h->here = h->n;
+	h->bare = h->here && !strncasecmp(url, "http://", strlen("http://"));
+	h->rest = end + (bracket && *end);
+	return h->bare && !take_port(h) ? because(-EINVAL, "%.300s: its port is none", url) : 0;
+}
+
+static const char *address_of(char text[AGENT_HOST_MAX], const struct agent_here *h, size_t i)
+{
+	bool v6 = h->at[i].family == 6;
+	char address[PREFIX_TEXT_MAX];
+
+	snprintf(text, AGENT_HOST_MAX, "%s%s%s", v6 ? "[" : "", prefix_text(address, h->at[i], -1), v6 ? "]" : "");
+	return text;
+}
+
+const char *agent_here_host(char host[AGENT_HOST_MAX], const struct agent_here *h)
+{
+	return address_of(host, h, h->chosen);
+}
+
+/* --- Whose it is --- */
+
+struct look {
+	const struct agent_here *here;
+	struct addr at;
+	size_t n;
+	uint64_t seen;
+	bool strange;
+	uid_t whose;
+};
+
+/* A socket of any IPv6 address has connections by IPv4, too, unless it says otherwise. */
+static bool only_v6(const struct nlmsghdr *message)
+{
+	const struct nlattr *attr;
+
+	nl_each (attr, message, sizeof(struct inet_diag_msg))
+		if (nl_attr_type(attr) == INET_DIAG_SKV6ONLY && nl_attr_len(attr))
+			return *(const uint8_t *)nl_attr_payload(attr);
+	return false;
+}
+
+static bool listens_at(const struct inet_diag_msg *m, const struct nlmsghdr *message, struct addr at)
+{
+	const uint8_t *bytes = (const uint8_t *)m->id.idiag_src;
+	struct addr bound = { 0, m->idiag_family == AF_INET ? 4 : 6 };
+
+	for (size_t i = 0; i < addr_width(bound.family) / 8; i++)
+		bound.num = bound.num << 8 | bytes[i];
+	addr_unmap(&bound);
+	if (bound.num || bound.family == at.family)
+		return bound.family == at.family && (!bound.num || bound.num == at.num);
+	return bound.family == 6 && !only_v6(message);
+}
+
+static void on_socket(void *arg, const struct nlmsghdr *message)
+{
+	const struct inet_diag_msg *m = nl_payload(message);
+	struct look *l = arg;
+
+	if (nl_payload_len(message) < sizeof(*m) || (m->idiag_family != AF_INET && m->idiag_family != AF_INET6) ||
+	    m->idiag_state != TCP_LISTEN || ntohs(m->id.idiag_sport) != l->here->port || !listens_at(m, message, l->at))
+		return;
+	l->n++;
+	l->seen += (uint64_t)m->id.idiag_cookie[1] << 32 | m->id.idiag_cookie[0];
+	if (!m->idiag_uid || m->idiag_uid == l->here->also || l->strange)
+		return;
+	l->strange = true;
+	l->whose = m->idiag_uid;
+}
+
+/* 1: this kernel does not say. */
+static int ask_kernel(struct look *l)
+{
+	const struct inet_diag_req request = { .idiag_states = 1 << TCP_LISTEN,
+					       .id.idiag_sport = htons((uint16_t)l->here->port) };
+	struct nl_socket *socket;
+	int err = netlink_open(&socket, NETLINK_SOCK_DIAG, 0, 0);
+
+	err = err ?: netlink_dump(socket, TCPDIAG_GETSOCK, &request, sizeof(request), on_socket, l);
+	if (socket)
+		nl_close(socket);
+	if (err_is(err, EPROTONOSUPPORT) || err_is(err, EOPNOTSUPP) || err_is(err, ENOENT))
+		return 1;
+	return err ? because(err, "the kernel does not say who listens there: %s", reason(err)) : 0;
+}
+
+static int refuse(const struct look *l, const char *at, const char *so)
+{
+	char user[USER_TEXT_MAX], also[USER_TEXT_MAX];
+	uid_t named = l->here->also;
+
+	user_text(user, l->whose);
+	if (named)
+		return because(-EPERM, "at %s:%u listens %s, neither root nor %s: %s", at, l->here->port, user,
+			       user_text(also, named), so);
+	return because(-EPERM, "at %s:%u listens %s, not root: %s; --agent-user NAME believes a user", at,
+		       l->here->port, user, so);
+}
+
+static int look(struct look *l, struct agent_here *h, size_t i, const char *so)
+{
+	char address[AGENT_HOST_MAX];
+	int err;
+
+	*l = (struct look){ .here = h, .at = h->at[i] };
+	err = ask_kernel(l);
+	if (err)
+		return err;
+	h->strange = h->strange || l->strange;
+	if (l->strange)
+		return refuse(l, address_of(address, h, i), so);
+	/* Asked all the same, somebody who comes and goes could be met just then. */
+	return l->n ? 0 : because(-ECONNREFUSED, "nobody listens at %s:%u: %s", address_of(address, h, i), h->port, so);
+}
+
+int agent_here_may(struct agent_here *h)
+{
+	int first = 0;
+
+	h->seen = 0;
+	h->strange = false;
+	for (size_t i = 0; i < h->n && h->bare; i++) {
+		struct look l;
+		int err = look(&l, h, i, "it is not asked");
+
+		if (err >= 0) {
+			h->chosen = i;
+			h->seen = l.seen;
+			h->strange = false;
+			return 0;
+		}
+		/* That somebody else is there says more than that nobody is. */
+		if (!first || (l.strange && err_is(first, ECONNREFUSED)))
+			first = err;
+	}
+	return first;
+}
+
+int agent_here_same(struct agent_here *h)
+{
+	static const char so[] = "its answer is not believed";
+	char address[AGENT_HOST_MAX];
+	struct look l = { 0 };
+	int err = h->seen ? look(&l, h, h->chosen, so) : 0;
+
+	if (err < 0)
+		return err;
+	return l.seen == h->seen ? 0
+				 : because(-EAGAIN, "somebody else listens at %s:%u since it was asked: %s",
+					   address_of(address, h, h->chosen), h->port, so);
+}
