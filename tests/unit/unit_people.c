@@ -9,8 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/netlink.h"
 #include "change/own_internal.h"
 #include "ktap.h"
@@ -22,6 +24,7 @@ static int dump_given(struct nl_socket *socket, uint16_t kind, const void *reque
 static int close_given(struct nl_socket *socket);
 static FILE *file_given(const char *path, const char *mode);
 static int proc_given(const char *path, int flags);
+static int stat_given(const char *path, struct stat *st);
 static DIR *directory_given(const char *path);
 static int directory_closed(DIR *dir);
 static pid_t parent_given(void);
@@ -33,6 +36,7 @@ static int ports_given(struct state *state, bool *ports);
 #define nl_close	    close_given
 #define fopen		    file_given
 #define open		    proc_given
+#define lstat		    stat_given
 #define opendir		    directory_given
 #define closedir	    directory_closed
 #define getppid		    parent_given
@@ -40,9 +44,11 @@ static int ports_given(struct state *state, bool *ports);
 #define state_guarded_ports ports_given
 
 #include "change/own_people.c"
+#include "change/own_sessions.c"
 
 #undef fopen
 #undef open
+#undef lstat
 #undef opendir
 #undef closedir
 
@@ -156,6 +162,18 @@ static int proc_given(const char *path, int flags)
 
 	snprintf(given, sizeof(given), "%s%s", proc, path + strlen("/proc"));
 	return strncmp(path, "/proc/", 6) || !(flags & O_CLOEXEC) ? -1 : open(given, flags);
+}
+
+/* Whose a process is says its number: 1 of 701, 2 of 702. */
+static int stat_given(const char *path, struct stat *st)
+{
+	char given[128];
+
+	snprintf(given, sizeof(given), "%s%s", proc, path + strlen("/proc"));
+	if (strncmp(path, "/proc/", 6) || lstat(given, st))
+		return -1;
+	st->st_uid = (uid_t)atoi(path + strlen("/proc/")) % 100;
+	return 0;
 }
 
 static DIR *directory_given(const char *path)
@@ -372,6 +390,77 @@ static void sessions(void)
 		remove_process(pid);
 }
 
+/* A pipe that nobody writes to is not even opened. */
+static void put_stuck(int pid)
+{
+	char path[128];
+
+	PUT(pid, "status", "");
+	snprintf(path, sizeof(path), "%s/%d/environ", proc, pid);
+	if (mkfifo(path, 0600))
+		abort();
+}
+
+/* Learns, and what is said of it. */
+static void learns_in_time(const char *wanted, const char *said_wanted)
+{
+	FILE *messages = stderr;
+	char *said = NULL;
+	size_t size = 0;
+	int64_t began = clock_ms();
+
+	stderr = open_memstream(&said, &size);
+	learns(wanted, NULL, (struct learned){ 0 });
+	fclose(stderr);
+	stderr = messages;
+	CHECK(clock_ms() - began < ALL_MS + 2000, "it took %lld ms", (long long)(clock_ms() - began));
+	CHECK(said_wanted ? !strncmp(said, said_wanted, strlen(said_wanted)) && strcspn(said, "\n") == strlen(said) - 1
+			  : !*said,
+	      "said: '%s'", said);
+	free(said);
+	CHECK(waitpid(-1, NULL, WNOHANG) == -1 && errno == ECHILD, "a child is left");
+}
+
+#define NOT_ALL "xdp-bloom: not all SSH sessions may be known: of "
+
+/* Whoever has the reading of his environment take for ever hides nobody else's session. */
+static void stuck(void)
+{
+	int64_t began = clock_ms();
+
+	sockets = many;
+	n_sockets = 5;
+	put_stuck(701);
+	PUT(801, "environ", "SSH_CONNECTION=192.0.2.3 50003 192.0.2.99 22\0");
+	PUT(702, "environ", "SSH_CONNECTION=192.0.2.1 50000 192.0.2.99 22\0");
+	PUT(703, "environ", "SSH_CONNECTION=192.0.2.2 50002 192.0.2.99 22\0");
+	learns_in_time("192.0.2.1 the peer of an SSH session (environment of process 702)\n"
+		       "192.0.2.2 the peer of an SSH session (environment of process 703)\n"
+		       "192.0.2.3 the peer of an SSH session (environment of process 801)\n",
+		       NOT_ALL
+		       "4 processes the environments of 1 could not be read in time, that of process 701 first");
+	/* That is said once: nor does it delay what comes next. */
+	learns_in_time("192.0.2.1 the peer of an SSH session (environment of process 702)\n"
+		       "192.0.2.2 the peer of an SSH session (environment of process 703)\n"
+		       "192.0.2.3 the peer of an SSH session (environment of process 801)\n",
+		       NULL);
+	CHECK(clock_ms() - began < 2 * ONE_MS, "two took %lld ms", (long long)(clock_ms() - began));
+	memset(slow, 0, sizeof(slow));
+	remove_process(801);
+	for (int pid = 901; pid < 2001; pid += 100)
+		put_stuck(pid);
+	learns_in_time("192.0.2.1 the peer of an SSH session (environment of process 702)\n"
+		       "192.0.2.2 the peer of an SSH session (environment of process 703)\n",
+		       NOT_ALL "14 processes the environments of 12 could not be read in time, that of process ");
+	/* Nor is one waited for where no connection is asked about. */
+	n_sockets = 0;
+	learns("", NULL, (struct learned){ 0 });
+	for (int pid = 701; pid < 704; pid++)
+		remove_process(pid);
+	for (int pid = 901; pid < 2001; pid += 100)
+		remove_process(pid);
+}
+
 /* Our own: in our environment, or that of the nearest process above. */
 static void ancestors(void)
 {
@@ -498,8 +587,9 @@ static void refused(void)
 int main(void)
 {
 	static const struct ktap_case run[] = {
-		{ "who is connected", connected }, { "sessions of sshd", sessions }, { "our own session", ancestors },
-		{ "who is logged in", logins },	   { "who is asked for", wanted },   { "what is refused", refused },
+		{ "who is connected", connected }, { "sessions of sshd", sessions }, { "in time", stuck },
+		{ "our own session", ancestors },  { "who is logged in", logins },   { "who is asked for", wanted },
+		{ "what is refused", refused },
 	};
 	int status;
 

@@ -25,7 +25,8 @@ typedef bool own_wanted_fn(const void *arg, struct addr addr);
 /*
  * The SSH_CONNECTION of this process, or of the nearest one above it that has one; "" where none has. Returns which.
  */
-int own_session(char text[128]);
+#define SSH_TEXT_MAX 128
+int own_session(char text[SSH_TEXT_MAX]);
 
 /*
  * free() the list. No address is in it twice as the same. With `wanted`, only those are in it: who asks for a few pays

@@ -36,6 +36,12 @@ void own_from_xfrm(struct learned *l);
 int own_from_files(struct learned *l);
 /* Who is logged in or connected: own_people.c. */
 void own_from_people(struct learned *l, struct state *state);
+/*
+ * The SSH_CONNECTION of each process that has one: own_sessions.c. It takes 3 seconds at most, and says in a line which
+ * processes could not be asked. 0 or -errno.
+ */
+typedef void own_session_fn(void *arg, int pid, const char *ssh);
+int own_each_session(own_session_fn *each, void *arg);
 /* The server of its fleet: own_fleet.c. */
 void own_from_fleet(struct learned *l, struct state *state);
 

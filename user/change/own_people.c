@@ -3,9 +3,7 @@
  * Who is logged in, and who is connected. A connection alone makes nobody a guest of sshd: otherwise whoever tries
  * passwords could not be banned while he does. A process that sshd started for it does.
  */
-#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <linux/inet_diag.h>
 #include <linux/sock_diag.h>
 #include <netinet/in.h>
@@ -16,7 +14,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/close_fd.h"
 #include "base/errand.h"
 #include "base/grow.h"
 #include "base/netlink.h"
@@ -130,43 +127,6 @@ static int ask_sockets(struct people *p)
 	return err_is(err, EPROTONOSUPPORT) || err_is(err, EOPNOTSUPP) || err_is(err, ENOENT) ? 0 : err;
 }
 
-#define SSH_VARIABLE "SSH_CONNECTION="
-/* sshd puts it at the beginning. What a process calls its environment may be terabytes, and without an end. */
-#define ENVIRONMENT_MAX 65536
-
-/* Text of that process's, as much as fits; "" where there is none. The kernel gives less than was asked for at its end.
- */
-static size_t read_of_process(int pid, const char *what, char *text, size_t size)
-{
-	ssize_t got = -1;
-	char path[64];
-	int fd;
-
-	snprintf(path, sizeof(path), "/proc/%d/%s", pid, what);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd >= 0)
-		got = read(fd, text, size - 1);
-	close_fd(fd);
-	text[got > 0 ? got : 0] = '\0';
-	return got > 0 ? (size_t)got : 0;
-}
-
-/* What SSH_CONNECTION is in that process's environment, in `text`: "192.0.2.1 50000 192.0.2.2 22". */
-static bool ssh_of(int pid, char text[128])
-{
-	static char all[ENVIRONMENT_MAX + 1];
-	size_t got = read_of_process(pid, "environ", all, sizeof(all));
-	bool found = false;
-
-	for (const char *entry = all; entry < all + got && !found; entry += strlen(entry) + 1) {
-		found = !strncmp(entry, SSH_VARIABLE, strlen(SSH_VARIABLE)) && entry[strlen(SSH_VARIABLE)] &&
-			entry + strlen(entry) < all + got;
-		if (found)
-			snprintf(text, 128, "%s", entry + strlen(SSH_VARIABLE));
-	}
-	return found;
-}
-
 static struct addr first_word(const char *text)
 {
 	struct addr addr;
@@ -177,37 +137,9 @@ static struct addr first_word(const char *text)
 	return addr;
 }
 
-static int parent_of(int pid)
-{
-	static const char field[] = "\nPPid:";
-	char text[512];
-	const char *found;
-
-	read_of_process(pid, "status", text, sizeof(text));
-	found = strstr(text, field); /* among the first lines; a name's line feed is escaped */
-	return found ? atoi(found + strlen(field)) : 0;
-}
-
-/* sudo and su remove SSH_CONNECTION, but a process above us still has it. */
-int own_session(char text[128])
-{
-	const char *own = getenv("SSH_CONNECTION");
-	int pid = getppid();
-
-	if (own && *own) {
-		snprintf(text, 128, "%s", own);
-		return getpid();
-	}
-	while (pid > 1 && !ssh_of(pid, text))
-		pid = parent_of(pid);
-	if (pid <= 1)
-		*text = '\0';
-	return pid;
-}
-
 static void ask_ancestors(struct learned *l)
 {
-	char text[128];
+	char text[SSH_TEXT_MAX];
 	int pid = errand.here ? errand.ssh_pid : own_session(text);
 	const char *session = errand.here ? errand.ssh : text;
 
@@ -216,13 +148,13 @@ static void ask_ancestors(struct learned *l)
 }
 
 /* The processes of a session may live on in screen or tmux: its connection must be there, too. */
-static void ask_process(const struct people *p, int pid)
+static void on_session(void *arg, int pid, const char *text)
 {
+	const struct people *p = arg;
 	unsigned int peer_port, port;
 	struct addr addr;
-	char text[128];
 
-	if (!ssh_of(pid, text) || sscanf(text, "%*s %u %*s %u", &peer_port, &port) != 2)
+	if (sscanf(text, "%*s %u %*s %u", &peer_port, &port) != 2)
 		return;
 	addr = first_word(text);
 	for (size_t i = 0; i < p->n; i++) {
@@ -234,16 +166,17 @@ static void ask_process(const struct people *p, int pid)
 	}
 }
 
-static void ask_processes(const struct people *p)
+static int ask_processes(struct people *p)
 {
-	DIR *dir = p->n ? opendir("/proc") : NULL;
-	struct dirent *entry;
+	bool any = false;
 
-	while (dir && (entry = readdir(dir)))
-		if (*entry->d_name >= '1' && *entry->d_name <= '9')
-			ask_process(p, atoi(entry->d_name));
-	if (dir)
-		closedir(dir);
+	for (size_t i = 0; i < p->n && !any; i++)
+		any = p->at[i].ssh;
+	if (!any)
+		return 0;
+	/* The service has no right to see other processes. */
+	return errand.here ? errand_decline("there is a connection that may be an SSH session")
+			   : own_each_session(on_session, p);
 }
 
 /* mosh writes "192.0.2.1 via mosh [123]": it has no TCP connection. */
@@ -279,12 +212,8 @@ void own_from_people(struct learned *l, struct state *state)
 		l->err = because(err, "the guard rails cannot ask who is connected: %s", reason(err));
 	ask_ancestors(l);
 	ask_utmp(l);
-	/* The service has no right to see other processes. */
-	for (size_t i = 0; i < p.n && errand.here && !l->err; i++)
-		if (p.at[i].ssh)
-			l->err = errand_decline("there is a connection that may be an SSH session");
-	if (!errand.here)
-		ask_processes(&p);
+	if (!l->err)
+		l->err = ask_processes(&p);
 	l->guests = false;
 	free(ports);
 	free(p.at);
