@@ -202,7 +202,7 @@ refuses_slow_poison() {
 	bloom load feed feed --big-change --confirm 1h
 	python3 -c 'import sqlite3
 with sqlite3.connect("state/state.db") as db:
-    db.execute("UPDATE pending SET deadline = 1")'
+    db.execute("UPDATE pending SET due = 1")'
 	expect 2 "$XDP_BLOOM" confirm
 	refused "accepted by hand" load feed feed
 	bloom load feed feed --big-change
@@ -438,7 +438,7 @@ goes_back_into_little_memory() {
 	python3 - <<-'PYTHON'
 		import sqlite3
 		with sqlite3.connect("state/state.db") as db:
-		    db.execute("UPDATE pending SET deadline = 1")
+		    db.execute("UPDATE pending SET due = 1")
 	PYTHON
 	expect 2 "$XDP_BLOOM" confirm
 	umount /proc/meminfo
@@ -455,7 +455,7 @@ goes_back_without_a_build() {
 		import sqlite3
 		db = sqlite3.connect("state/state.db")
 		db.execute("UPDATE chunk SET data = x'00' WHERE family > 0")
-		db.execute("UPDATE pending SET deadline = 1")
+		db.execute("UPDATE pending SET due = 1")
 		db.commit()
 	PYTHON
 	expect 2 "$XDP_BLOOM" confirm
@@ -476,7 +476,7 @@ goes_back_at_the_second_try() {
 		python3 - <<-'PYTHON'
 			import sqlite3
 			db = sqlite3.connect("state/state.db")
-			db.execute("UPDATE pending SET deadline = 1")
+			db.execute("UPDATE pending SET due = 1")
 			db.commit()
 		PYTHON
 		[ $nth != 0 ] || expect 0 strace -o calls -e trace=bpf "$XDP_BLOOM" rotate

@@ -189,7 +189,7 @@ attach_cut_short() {
 			python3 - <<-'PYTHON'
 				import sqlite3
 				db = sqlite3.connect("state/state.db")
-				db.execute("UPDATE pending SET deadline = 1")
+				db.execute("UPDATE pending SET due = 1")
 				db.commit()
 			PYTHON
 			expect 0 "$XDP_BLOOM" rotate

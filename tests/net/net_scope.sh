@@ -246,7 +246,7 @@ live_bans_said() {
 	is "$(cat out)" "add: all was so already; nothing waits to be confirmed" "what it says"
 	bloom del 192.0.2.78
 	bloom add 192.0.2.77 --only udp/1 --confirm 1h
-	as_sql "UPDATE pending SET deadline = 1"
+	as_sql "UPDATE pending SET due = 1"
 	expect 2 "$XDP_BLOOM" confirm
 	expect 1 "$XDP_BLOOM" test 192.0.2.77
 	bloom state check
@@ -326,12 +326,12 @@ kept() {
 	is "$(get '.[0].scope.only' lists)" '["tcp/22"]' "the scope after another load"
 	bloom load drop list --only udp --confirm 1h
 	is "$(get '.[0].scope.only' lists)" '["udp"]' "another scope"
-	as_sql "UPDATE pending SET deadline = 1"
+	as_sql "UPDATE pending SET due = 1"
 	expect 2 "$XDP_BLOOM" confirm
 	is "$(get '[.[0].kind, .[0].scope.only[]]' lists)" '["ban","tcp/22"]' "what was not confirmed"
 	expect 1 "$XDP_BLOOM" test 192.0.2.7 --proto udp --dport 1
 	bloom unload drop --confirm 1h
-	as_sql "UPDATE pending SET deadline = 1"
+	as_sql "UPDATE pending SET due = 1"
 	expect 2 "$XDP_BLOOM" confirm
 	expect 0 "$XDP_BLOOM" test 192.0.2.7 --proto tcp --dport 22
 	bloom rotate

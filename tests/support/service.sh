@@ -100,7 +100,7 @@ unwatched() {
 	bloom "$@" --confirm 1h
 	wait_until "who waits for a confirmation" has_watcher
 	kill -KILL "$watcher"
-	overdue pending deadline
+	overdue pending due
 }
 
 has_watcher() {

@@ -52,7 +52,10 @@ int state_read_pending(const struct state *s, sqlite3_stmt *stmt, void *entry)
 		if (sqlite3_column_type(stmt, 5) != SQLITE_NULL)
 			row_text(&row, 5, boot, sizeof(boot));
 	}
-	one->rebooted = *boot && *clock_boot_id(now) && strcmp(boot, now) != 0;
+	if (*boot && *clock_boot_id(now)) {
+		one->rebooted = strcmp(boot, now) != 0;
+		one->undated = one->due && !one->rebooted;
+	}
 	if (!row.err && *one->name && before_is_sound(one, stmt))
 		return 0;
 	return err_is(row.err, ENOMEM)
@@ -105,7 +108,7 @@ int64_t pending_left(const struct pending *pending, int64_t at_least)
 
 	if (now < at_least)
 		now = at_least;
-	if (pending->rebooted || pending->deadline <= now)
+	if (pending->rebooted || (!pending->undated && pending->deadline <= now))
 		return 0;
 	if (!pending->due)
 		return pending->deadline - now < INT32_MAX ? (pending->deadline - now) * 1000000000 : INT64_MAX;

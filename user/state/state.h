@@ -86,6 +86,7 @@ struct pending {
 	int64_t deadline; /* seconds since the epoch */
 	int64_t due;	  /* the same by clock_boot(); 0 in rows of an older version */
 	bool rebooted;	  /* the machine was started again since: its time is over */
+	bool undated;	  /* `due` is of this start: whatever the date is set to, only that counts */
 };
 
 #define PENDING_IMAGE_NAME "the image"
@@ -103,8 +104,8 @@ int state_pending_add(struct state *state, const struct pending *pending);
 /* The same for a list that is then dropped; it comes back with what it held. */
 int state_pending_drop(struct state *state, const struct pending *pending);
 /*
- * How many ns it has left; 0: its time is over, by one clock or the other. at_least: a time that has come, even if the
- * date was set back.
+ * How many ns it has left; 0: its time is over, by the clock that counts. at_least: a date that has come, even if it
+ * was set back since.
  */
 int64_t pending_left(const struct pending *pending, int64_t at_least);
 /* Takes the change back, in the state. */
