@@ -63,6 +63,24 @@ all_goes() {
 	send 0 -b banned -c clean
 }
 
+# Each name that anything of ours has there, whoever used it: a list, a fleet, CrowdSec.
+all_names() {
+	local name n=0
+
+	need_sources
+	bloom add 192.0.2.7
+	while read -r name; do
+		[[ $name != *. ]] || name+=7
+		touch "$XDP_BLOOM_STATE/$name"
+		n=$((n + 1))
+	done < <(sed -n 's/^#define STATE_[A-Z_]*[ \t]*"\([^"]*\)".*/\1/p' "$top/user/base/state_path.h")
+	[ $n -gt 20 ] || fail "only $n names were found"
+	touch "$XDP_BLOOM_STATE"/{fleet,crowdsec,learned}.new
+	bloom detach --all --purge --yes
+	is "$(cat err)" "" "what it warns of"
+	nothing_is_left
+}
+
 # Behind a dispatcher: libxdp's own directory is not ours.
 all_goes_that_is_shared() {
 	a_list
@@ -161,4 +179,4 @@ within() {
 	expect 0 env -u XDP_BLOOM_STATE -u XDP_BLOOM_BPFFS PATH="/usr/local/sbin:/usr/local/bin:$PATH" chroot root "$@"
 }
 
-run_cases all_goes all_goes_that_is_shared damaged not_ours refused_first asked whole_root
+run_cases all_goes all_names all_goes_that_is_shared damaged not_ours refused_first asked whole_root

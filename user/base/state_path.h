@@ -29,6 +29,14 @@
 #define STATE_NETWORKS	     "networks"
 #define STATE_WORKSHOP	     "recovering"
 
+/* All of it, for whoever takes it away. With a dot or a dash at its end a name stands for all that begins so. */
+#define STATE_ALL                                                                                                     \
+	STATE_DATABASE, STATE_DATABASE ".", STATE_DATABASE "-", STATE_LOCK, STATE_ERRANDS_SOCKET, STATE_SERVICE_LOCK, \
+		STATE_SAMPLES_LOCK, STATE_SAMPLES_SOCKET, STATE_FOLLOW_SOCKET, STATE_FOLLOW_LOCK, STATE_FOLLOWS_LOCK, \
+		STATE_ANNOUNCES_LOCK, STATE_HISTORY, STATE_EVENTS, STATE_FAILED, STATE_EVENTS_OLD, STATE_IMAGE,       \
+		STATE_FLEET, STATE_FLEET ".", STATE_AGENT, STATE_AGENT ".", STATE_LEARNED, STATE_LEARNED ".",         \
+		STATE_NETWORKS, STATE_NETWORKS ".", STATE_WORKSHOP
+
 #define STATE_PATH_MAX PATH_MAX
 
 /* Fills in the path and returns it. One that is too long becomes "", which nothing can be opened by. */

@@ -19,30 +19,7 @@
 #include "change/attach.h"
 #include "kernel/pins.h"
 
-/* With a dot or a dash at its end it stands for all that begins so. */
-static const char *const kept[] = { STATE_DATABASE,
-				    STATE_DATABASE ".",
-				    STATE_DATABASE "-",
-				    STATE_HISTORY,
-				    STATE_EVENTS,
-				    STATE_EVENTS_OLD,
-				    STATE_FAILED,
-				    STATE_IMAGE,
-				    STATE_SAMPLES_SOCKET,
-				    STATE_SAMPLES_LOCK,
-				    STATE_SERVICE_LOCK,
-				    STATE_WORKSHOP,
-				    STATE_LOCK,
-				    STATE_LEARNED,
-				    STATE_LEARNED ".",
-				    STATE_FOLLOWS_LOCK,
-				    STATE_NETWORKS,
-				    STATE_NETWORKS ".",
-				    STATE_FOLLOW_SOCKET,
-				    STATE_FOLLOW_LOCK,
-				    STATE_ERRANDS_SOCKET,
-				    STATE_ANNOUNCES_LOCK,
-				    NULL };
+static const char *const kept[] = { STATE_ALL, NULL };
 
 /* The units know no other state than that of a command without -S. */
 static bool is_of_the_units(const struct context *context)
