@@ -142,7 +142,8 @@ static int keep_servers(struct fleet_process *p, char *words[TALK_WORDS])
 	int err = state_open(&state, p->context, false) ?: state_fleet_servers(state, &was, &was_n);
 
 	for (size_t i = 0; i < SERVERS; i++)
-		if (!addr_parse(words[2 + i], strlen(words[2 + i]), &is[n]) && (!n || is[n].num != is[0].num))
+		if (!addr_parse(words[2 + i], strlen(words[2 + i]), &is[n]) &&
+		    (!n || is[n].num != is[0].num || is[n].family != is[0].family))
 			n++;
 	for (size_t i = 0; i < n * was_n; i++)
 		known += is[i / was_n].num == was[i % was_n].num && is[i / was_n].family == was[i % was_n].family;
@@ -186,8 +187,10 @@ static int take(struct fleet_process *p, char *words[TALK_WORDS])
 	if (members_take(&p->members, words) || saying_take(&p->own, words, &err))
 		return err;
 	if (!strcmp(words[0], "up")) {
-		is_up(p, words[1]);
+		/* Whoever cannot keep them is down: it is said once, and tried less and less often. */
 		err = keep_servers(p, words);
+		if (!err)
+			is_up(p, words[1]);
 	} else if (!strcmp(words[0], "down")) {
 		is_down(p, words[1]);
 	} else if (!strcmp(words[0], "clock")) {
