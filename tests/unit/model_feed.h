@@ -87,6 +87,8 @@ static void given_poll(struct pollfd *fds, nfds_t n, const struct timespec *time
 {
 	int64_t ms = (int64_t)time->tv_sec * 1000 + (time->tv_nsec + 500000) / 1000000;
 
+	const int64_t until = now_ms + ms;
+
 	if (stop_asked)
 		return;
 	begin_line();
@@ -96,7 +98,11 @@ static void given_poll(struct pollfd *fds, nfds_t n, const struct timespec *time
 			printf(", for %s%s%s", waits_for(fds[i].fd), fds[i].events & POLLOUT ? " and room" : "",
 			       fds[i].events & POLLIN ? "" : " and nothing of it");
 	putchar('\n');
-	passes(now_ms + ms);
+	do
+		passes(until);
+	while (!n && steps->what && now_ms < until && !stop_asked);
+	if (!n && !stop_asked)
+		now_ms = until;
 }
 
 static void given_stop_on(int signal)
