@@ -100,7 +100,7 @@ static int fits(const struct generation *g, const struct settings *settings)
 
 /* --- IPv6, and what has no roster: edits of a copy ---------------------------------------------------------------- */
 
-static int edit_one(struct generation *g, const struct ranges *set, uint8_t label)
+static int edit_one(struct generation *g, const struct ranges *set, uint8_t label, bool *full)
 {
 	struct account account = { set, label };
 	struct ranges none = RANGES_EMPTY;
@@ -113,6 +113,7 @@ static int edit_one(struct generation *g, const struct ranges *set, uint8_t labe
 	err = err ?: edit_ban(&e, &wanted);
 	if (!err)
 		edit_make(&e);
+	*full = e.full;
 	edit_end(&e);
 	owned_free(&wanted);
 	return err;
@@ -126,14 +127,16 @@ static bool is_too_wide(const struct generation *g, unsigned int length)
 
 static bool is_too_long(const struct generation *g, unsigned int length)
 {
-	return g->rungs && g->rung[0].length < length;
+	return !g->rungs || g->rung[0].length < length;
 }
 
 /* Who bans takes another ban, or another image; who brings an image takes that ban back, or another image. */
 static int because_no_place(const struct generation *g, const struct beside *b, struct addr first, unsigned int length)
 {
 	bool six = first.family == 6, wide = six && is_too_wide(g, length), fine = six && is_too_long(g, length);
-	const char *another = wide || fine ? "made of a list with such a prefix" : "made with more --headroom";
+	const char *another = wide || fine	  ? "made of a list with such a prefix"
+			      : six && g->shadows ? "made without shadow lists"
+						  : "made with more --headroom";
 	char text[PREFIX_TEXT_MAX], instead[64] = "";
 
 	prefix_text(text, first, (int)length);
@@ -144,7 +147,7 @@ static int because_no_place(const struct generation *g, const struct beside *b, 
 			       text, another, text);
 	if (wide)
 		snprintf(instead, sizeof(instead), "ban narrower prefixes, or ");
-	else if (fine)
+	else if (fine && g->rungs)
 		snprintf(instead, sizeof(instead), "ban the /%u around it, or ", (unsigned int)g->rung[0].length);
 	return because(
 		-EXFULL,
@@ -165,25 +168,45 @@ static int has_no_place(const struct generation *g, const struct beside *b, int 
 	return 0;
 }
 
-static __u32 decide(const struct generation *g, struct addr addr)
+static int try_prefix(struct generation *g, struct addr first, unsigned int length, uint8_t label, bool *full)
 {
-	return addr.family == 4 ? decide_ipv4(g, (__u32)addr.num)
-				: decide_ipv6(g, (__u64)(addr.num >> 64), (__u64)addr.num);
+	struct ranges one = RANGES_EMPTY;
+	struct edit e = { .g = g };
+	ip6 key = first.num;
+	int err;
+
+	/* A ban without an end has it, the image's or one of those before, and an end must not take it away. */
+	if (label == LABEL_ENDS && first.family == 6 && edit_wider6(&e, &key, length + 1) >= 0)
+		return 0;
+	err = ranges_add_prefix(&one, first, length) ?: ranges_finish(&one) ?: edit_one(g, &one, label, full);
+	ranges_free(&one);
+	return err;
+}
+
+/* Nor from a part of it: then the rest is banned, key by key. */
+static int try_keys6(struct generation *g, struct addr first, unsigned int length, uint8_t label, bool *full)
+{
+	unsigned int rung = (unsigned int)g->rungs, key;
+	int err = 0;
+
+	while (rung && g->rung[rung - 1].length <= length)
+		rung--;
+	key = rung ? (unsigned int)g->rung[rung - 1].length : 0;
+	if (key <= length || key - length > EDIT_SPAN6 || is_too_wide(g, length))
+		return -EAGAIN;
+	for (ip6 i = 0; i >> (key - length) == 0 && !err; i++)
+		err = try_prefix(g, (struct addr){ first.num + (i << (128 - key)), 6 }, key, label, full);
+	return err;
 }
 
 static int ban_prefix(struct generation *g, const struct beside *b, struct addr first, unsigned int length,
 		      uint8_t label)
 {
-	struct ranges one = RANGES_EMPTY;
-	__u32 was = decide(g, first);
-	int err = 0;
+	bool full = false;
+	int err = try_prefix(g, first, length, label, &full);
 
-	/* A ban without an end has it, the image's or one of those before, and an end must not take it away. */
-	if (label == LABEL_ENDS && was & ANSWER_DROP && ANSWER_LABEL(was) == LABEL_LIVE && first.family == 6 &&
-	    g->rung[ANSWER_RUNG(was)].length <= length)
-		return 0;
-	err = ranges_add_prefix(&one, first, length) ?: ranges_finish(&one) ?: edit_one(g, &one, label);
-	ranges_free(&one);
+	if (err_is(err, EAGAIN) && !full && label == LABEL_ENDS && first.family == 6)
+		err = try_keys6(g, first, length, label, &full);
 	return has_no_place(g, b, err, first, length);
 }
 
