@@ -338,6 +338,7 @@ static int open_policed(const struct context *context, int *map)
 		fd = *map >= 0 ? dup(*map)
 			       : bpf_map_create(BPF_MAP_TYPE_PERCPU_ARRAY, PIN_POLICED, 4, sizeof(struct tally),
 						POLICED, NULL);
+		fd = fd < 0 ? -errno : fd;
 		if (context)
 			pin_path(context, path, PIN_POLICED);
 		if (context && fd >= 0 && bpf_obj_pin(fd, path)) {
@@ -355,26 +356,23 @@ static int open_policed(const struct context *context, int *map)
 /* --- Proof ---------------------------------------------------------------------------------------------------------
  */
 
-/* Where a member is, in bytes; 0: there is none. It may be within a member that has no name. */
-static __u64 offset_of(const struct btf *btf, const struct btf_type *type, const char *name)
+/* Adds where a member is, in bytes; false: there is none. It may be within a member that has no name. */
+static bool find_member(const struct btf *btf, const struct btf_type *type, const char *name, __u64 *at)
 {
 	const struct btf_member *member = btf_members(type);
 
 	for (__u32 i = 0; i < btf_vlen(type); i++, member++) {
 		const char *is = btf__name_by_offset(btf, member->name_off);
-		__u32 bits = btf_member_bit_offset(type, i);
+		__u32 bytes = btf_member_bit_offset(type, i) / 8;
 		const struct btf_type *within = btf__type_by_id(btf, member->type);
 
-		if (is && !strcmp(is, name))
-			return bits / 8;
-		if ((!is || !*is) && within && btf_is_composite(within)) {
-			__u64 at = offset_of(btf, within, name);
-
-			if (at)
-				return bits / 8 + at;
+		if ((is && !strcmp(is, name)) ||
+		    ((!is || !*is) && within && btf_is_composite(within) && find_member(btf, within, name, at))) {
+			*at += bytes;
+			return true;
 		}
 	}
-	return 0;
+	return false;
 }
 
 bool kernel_proves(void)
@@ -393,8 +391,10 @@ bool kernel_looks_up(void)
 						   BPF_FUNC_tcp_check_syncookie, BPF_FUNC_fib_lookup };
 	static int known = -1;
 
-	for (size_t i = 0; known && i < sizeof(needed) / sizeof(needed[0]); i++)
-		known = libbpf_probe_bpf_helper(BPF_PROG_TYPE_XDP, needed[i], NULL) > 0;
+	for (size_t i = 0; known < 0 && i < sizeof(needed) / sizeof(needed[0]); i++)
+		if (libbpf_probe_bpf_helper(BPF_PROG_TYPE_XDP, needed[i], NULL) <= 0)
+			known = 0;
+	known = known != 0;
 	return known;
 }
 
@@ -435,7 +435,7 @@ static void find_proof(struct detect *detect)
 	id = btf ? btf__find_by_name_kind(btf, "tcp_sock", BTF_KIND_STRUCT) : -1;
 	type = id > 0 ? btf__type_by_id(btf, (__u32)id) : NULL;
 	for (size_t i = 0; type && i < sizeof(fields) / sizeof(fields[0]); i++) {
-		*fields[i].offset = offset_of(btf, type, fields[i].name);
+		find_member(btf, type, fields[i].name, fields[i].offset);
 		all = all && *fields[i].offset;
 	}
 	if (!all)
