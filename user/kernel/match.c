@@ -17,16 +17,27 @@
 #include "kernel/root.h"
 
 /* By the names of the pins alone: this is asked in every command that builds something. */
-unsigned int match_uses(const struct context *context)
+static int find_uses(const struct context *context, unsigned int *uses)
 {
 	DIR *dir = pin_directory(context, PIN_LINKS);
-	unsigned int uses = 0;
 	struct attachment at;
 	const char *name;
 
+	*uses = 0;
+	/* None that can be read is not none: what is in use would stay behind, or go. */
+	if (!dir && errno != ENOENT)
+		return because_kernel(-errno, PIN_LINKS);
 	while ((name = pin_next(&dir)))
 		if (attachment_of_pin(name, &at))
-			uses |= MATCH_BIT(at.match, at.bare);
+			*uses |= MATCH_BIT(at.match, at.bare);
+	return 0;
+}
+
+unsigned int match_uses(const struct context *context)
+{
+	unsigned int uses;
+
+	find_uses(context, &uses);
 	return uses;
 }
 
@@ -50,8 +61,8 @@ static bool is_used(unsigned int uses, unsigned int match)
 
 int match_ready(const struct context *context)
 {
-	unsigned int uses = match_uses(context);
-	int err = 0;
+	unsigned int uses;
+	int err = find_uses(context, &uses);
 
 	for (unsigned int m = MATCH_SOURCE + 1; m < MATCH_KINDS; m++)
 		for (int bare = 0; bare < 2 && !err; bare++) {
@@ -189,8 +200,8 @@ static int begin_trial(const struct context *context, struct candidate *c, unsig
 
 int match_load(const struct context *context, struct candidate *c, const int *maps)
 {
-	unsigned int uses = match_uses(context);
-	int err = 0;
+	unsigned int uses;
+	int err = find_uses(context, &uses);
 
 	for (unsigned int m = MATCH_SOURCE + 1; m < MATCH_KINDS && !err; m++) {
 		if (!is_used(uses, m))
@@ -260,10 +271,12 @@ static int turn_all(const struct context *context)
 
 void match_sweep(const struct context *context)
 {
-	unsigned int uses = match_uses(context);
+	unsigned int uses;
 	char path[PIN_PATH_MAX];
 	bool turned = false;
 
+	if (find_uses(context, &uses))
+		return;
 	for (unsigned int m = MATCH_SOURCE + 1; m < MATCH_KINDS; m++) {
 		const char *const pins[] = { match_pins[m].root, match_pins[m].bare, match_pins[m].slot };
 
