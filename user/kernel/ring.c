@@ -53,8 +53,12 @@ static int take_lock(const struct context *context, struct ring *r)
 	r->lock = open(state_path(path, context->state, STATE_SAMPLES_LOCK), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 	if (r->lock < 0)
 		return because(-errno, "%s: %s", path, strerror(errno));
-	if (flock(r->lock, LOCK_EX | LOCK_NB))
+	if (flock(r->lock, LOCK_EX | LOCK_NB)) {
+		/* Not ours: nor are the shares, which ring_close() takes back. */
+		close_fd(r->lock);
+		r->lock = -1;
 		return because(-EBUSY, "somebody reads the samples already (%s is locked)", path);
+	}
 	return 0;
 }
 
