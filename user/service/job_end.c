@@ -41,7 +41,7 @@ static bool retry(struct service *s, struct job *job)
 /* What it was about has a field of its own where lines are JSON. */
 static void done_say(const struct job *job)
 {
-	const struct log_subject about = { job->args ? job->args[1] : "run", job->list[0] ? job->list : NULL,
+	const struct log_subject about = { job->run ? "run" : job->args[1], job->list[0] ? job->list : NULL,
 					   job->since };
 	char text[JOB_TEXT_MAX], line[JOB_TEXT_MAX + 8];
 

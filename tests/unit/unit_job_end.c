@@ -1,0 +1,308 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What the service does when a command of it has ended: of every kind, however it ended; who is told, what is tried
+ * again and when, word for word.
+ */
+#include <stdlib.h>
+#include <sys/wait.h>
+
+#include "service/internal.h"
+#include "model_clock.h"
+#include "shown.h"
+
+static const struct shown known[] = {
+#include "unit_job_end.txt"
+};
+
+static struct shows shows = { .file = "tests/unit/unit_job_end.txt",
+			      .known = known,
+			      .n = sizeof(known) / sizeof(known[0]) };
+
+#define EXITS(status) ((status) << 8)
+#define LATER	      500 /* ms: each command ends so long after the one before */
+#define NEVER	      INT64_MAX
+
+static const struct context context = CONTEXT_DEFAULT;
+static struct service service;
+static bool left_open; /* an interface is there that the filter is not on */
+static int keeper;
+
+__attribute__((format(printf, 1, 2))) static void given_say(const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	printf("       says: ");
+	vprintf(fmt, args);
+	putchar('\n');
+	va_end(args);
+}
+
+static void given_say_about(const struct log_subject *about, const char *text)
+{
+	printf("       says: %s; of %s, list %s, %g s\n", text, about->verb, about->list ?: "none", about->since);
+}
+
+static void given_soon(struct service *its, int64_t at)
+{
+	if (its != &service || at != now_ms)
+		abort();
+	line("it looks at the state soon");
+}
+
+static bool given_left_open(struct arrivals *arrivals, int64_t now)
+{
+	(void)arrivals;
+	if (now != now_ms)
+		abort();
+	line("is an interface left? %s", left_open ? "yes" : "no");
+	return left_open;
+}
+
+static void given_rate_end(struct rate_watch *watch, int64_t now, bool due)
+{
+	if (watch != &service.rate || now != now_ms)
+		abort();
+	line("the rate is measured: %s", due ? "rotate" : "as it should be");
+}
+
+static void given_expired(struct expiry *expiry, bool done)
+{
+	if (expiry != &service.expiry)
+		abort();
+	line("what ran out has ended: %s", done ? "yes" : "no");
+}
+
+static void given_jailed(struct jail_watch *watch, int64_t now, bool done)
+{
+	if (watch != &service.jail || now != now_ms)
+		abort();
+	line("whom the detector bans has bans: %s", done ? "yes" : "no");
+}
+
+static void given_keeper(struct keeper *its)
+{
+	if (its != (struct keeper *)&keeper)
+		abort();
+	line("the keeper looks%s", service.started ? "" : " before the first job is over");
+}
+
+static void given_free(struct job *job)
+{
+	line("it is freed");
+	job_free(job);
+}
+
+#define clock_ms	   given_ms
+#define warn		   given_warn
+#define service_say	   given_say
+#define service_say_about  given_say_about
+#define service_look_soon  given_soon
+#define arrivals_left_open given_left_open
+#define rate_watch_end	   given_rate_end
+#define expiry_ran	   given_expired
+#define jail_watch_ran	   given_jailed
+#define keeper_look	   given_keeper
+#define job_free	   given_free
+#include "service/job_end.c"
+#undef job_free
+
+static void print_time(const char *what, int64_t at)
+{
+	if (at == NEVER)
+		return;
+	printf(", %s ", what);
+	if (at)
+		printf("in %lld", (long long)(at - now_ms));
+	else
+		printf("at once");
+}
+
+static void print_jobs(const char *what, const struct job *job)
+{
+	char text[JOB_TEXT_MAX];
+
+	for (; job; job = job->next)
+		printf(", %s %s%s%s", what, job_text(text, job), job->again ? " again" : "",
+		       job->args[0] && !strcmp(job->args[1], "rotate") ? " by its verb" : "");
+}
+
+static void begin(void)
+{
+	now_ms = BEGINS;
+	left_open = false;
+	service = (struct service){ .jobs.context = &context,
+				    .keeper = (struct keeper *)&keeper,
+				    .retry = { .first = 1000, .most = 3000, .at = NEVER },
+				    .rate.number = 7,
+				    .rotate_at = NEVER,
+				    .rotate_next = NEVER };
+}
+
+/* Such a command has ended; `words`: a verb and its operand. */
+static void ends(struct job job, const char *verb, const char *word, int status)
+{
+	char *words[] = { (char *)(uintptr_t)verb, (char *)(uintptr_t)word };
+	struct jobs made = { .context = &context };
+	char text[JOB_TEXT_MAX];
+	struct job *its;
+
+	now_ms += LATER;
+	if (jobs_add(&made, &job, NULL, words, verb ? 1 + !!word : 0))
+		abort();
+	its = made.first;
+	its->since = 2.5;
+	begin_line();
+	printf("%s%s%s ", job_text(text, its), job.unwanted ? " that is unwanted" : "",
+	       job.again ? " that failed" : "");
+	if (WIFEXITED(status))
+		printf("exits with %d\n", WEXITSTATUS(status));
+	else
+		printf("is killed\n");
+	service_job_ended(&service, its, status);
+	begin_line();
+	printf("%s, status %d", service.started ? "started" : "not started", service.status);
+	print_time("lines and lists again", service.retry.at);
+	print_time("rotates", service.rotate_at);
+	print_time("rotates not before", service.rotate_next);
+	if (service.rate.number != 7)
+		printf(", any rate is measured");
+	print_jobs("waits:", service.jobs.first);
+	print_jobs("deferred:", service.jobs.deferred);
+	putchar('\n');
+}
+
+static void over(void)
+{
+	line("the service ends");
+	jobs_stop(&service.jobs);
+}
+
+static int nothing(const struct context *its, void *unused)
+{
+	(void)its;
+	(void)unused;
+	return EXIT_DONE;
+}
+
+/* Each kind, each way, and each time a service that has just begun. What is no command is a function. */
+static void each_kind(void)
+{
+	static const int ways[] = { EXITS(0), EXITS(1), EXITS(2), EXITS(3), SIGKILL };
+	static const struct {
+		enum job_kind kind;
+		const char *verb;
+	} kinds[] = { { JOB_START, "restore" },	   { JOB_RESTORE, "restore" }, { JOB_LINE, "allow" },
+		      { JOB_LOAD, "load" },	   { JOB_FEED, "load" },       { JOB_ROTATE, "rotate" },
+		      { JOB_EXPIRE, NULL },	   { JOB_MEASURE, NULL },      { JOB_JAIL, NULL },
+		      { JOB_NETWORKS, "networks" } };
+
+	for (size_t k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++)
+		for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
+			struct job job = { .kind = kinds[k].kind, .run = kinds[k].verb ? NULL : nothing };
+
+			begin();
+			if (job.kind == JOB_LOAD || job.kind == JOB_FEED)
+				strcpy(job.list, "bad");
+			else if (job.kind == JOB_LINE)
+				job.line = 3;
+			ends(job, kinds[k].verb, NULL, ways[i]);
+			jobs_stop(&service.jobs);
+		}
+}
+
+static void interfaces(void)
+{
+	const struct job job = { .kind = JOB_RESTORE };
+
+	left_open = true;
+	ends(job, "restore", "--spare", EXITS(0));
+	ends(job, "restore", "--spare", EXITS(1));
+	ends(job, "restore", "--spare", EXITS(2));
+	left_open = false;
+	ends(job, "restore", "--spare", EXITS(1));
+	over();
+}
+
+/* What fails is tried again together, and only the first says when. */
+static void again(void)
+{
+	const struct job line3 = { .kind = JOB_LINE, .line = 3 },
+			 line4 = { .kind = JOB_LINE, .line = 4, .list = "bad" };
+	const struct job load = { .kind = JOB_LOAD, .list = "worse" };
+	struct job unwanted = line3, before = line4;
+
+	unwanted.unwanted = true;
+	before.again = true;
+	ends(load, "load", "worse", EXITS(2));
+	ends(line3, "allow", "192.0.2.1", EXITS(2));
+	ends(line4, "load", "bad", SIGTERM);
+	ends(unwanted, "allow", "192.0.2.1", EXITS(2));
+	/* They are tried. */
+	now_ms = service.retry.at;
+	service.retry.at = NEVER;
+	jobs_stop(&service.jobs);
+	ends(before, "load", "bad", EXITS(0));
+	ends(line3, "allow", "192.0.2.1", EXITS(0));
+	ends(load, "load", "worse", EXITS(2));
+	service.retry.at = NEVER;
+	ends(line3, "allow", "192.0.2.1", EXITS(2));
+	service.retry.at = NEVER;
+	unwanted.again = true;
+	ends(unwanted, "allow", "192.0.2.1", EXITS(2));
+	ends(unwanted, "allow", "192.0.2.1", EXITS(1));
+	unwanted = load;
+	unwanted.unwanted = true;
+	ends(unwanted, "load", "worse", SIGKILL);
+	over();
+}
+
+/* A word for the log, as short as it is. */
+static void texts(void)
+{
+	struct job job = { .kind = JOB_LOAD };
+
+	memset(job.list, 'x', sizeof(job.list) - 1);
+	ends(job, "load", "path", EXITS(0));
+	ends(job, "load", "path", SIGSEGV);
+	ends((struct job){ .kind = JOB_NETWORKS }, "networks", "path", EXITS(0));
+	over();
+}
+
+static void rates(void)
+{
+	const struct job measure = { .kind = JOB_MEASURE, .run = nothing }, rotate = { .kind = JOB_ROTATE };
+
+	ends(measure, NULL, NULL, EXITS(0));
+	ends(measure, NULL, NULL, EXITS(1));
+	ends(measure, NULL, NULL, EXITS(1));
+	ends(rotate, "rotate", NULL, EXITS(2));
+	ends(rotate, "rotate", NULL, EXITS(0));
+	over();
+}
+
+static void word_for_word(void)
+{
+	static const struct {
+		const char *name;
+		void (*happens)(void);
+	} each[] = { { "each kind", each_kind },
+		     { "interfaces", interfaces },
+		     { "again", again },
+		     { "texts", texts },
+		     { "rates", rates } };
+
+	for (size_t i = 0; i < sizeof(each) / sizeof(each[0]); i++) {
+		begin();
+		shows_begin(&shows);
+		each[i].happens();
+		shows_as(&shows, each[i].name);
+	}
+}
+
+int main(void)
+{
+	static const struct ktap_case cases[] = { { "word for word", word_for_word } };
+
+	return ktap_run(cases, sizeof(cases) / sizeof(*cases));
+}
