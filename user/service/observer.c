@@ -61,11 +61,11 @@ struct observer {
 	__u64 named, named_edits; /* the generation whose lists the history knows */
 };
 
-/* A new rate comes with a new generation. */
+/* A new rate comes with a new generation. While it cannot be read, it is as it was. */
 static double rate_wanted(struct observer *o)
 {
 	struct state *state;
-	double rate = 0;
+	double rate = o->rate;
 
 	if (!live_look(&o->live) && o->live.g.number == o->tuned)
 		return o->rate;
