@@ -38,7 +38,7 @@ struct arrivals {
 	struct ports_kept ports;
 	uint64_t ports_reported; /* which of them were due when it was reported; 0: none */
 	bool scoped;		 /* so have lists that ask for interfaces */
-	int failed;
+	int failed;		 /* to follow, with that errno; 0: it did not */
 	struct nl_socket *socket;
 	bool came;
 	struct retry retry;
@@ -97,9 +97,9 @@ static void follow(struct arrivals *a)
 	int err = a->follows ? kernel_follow(a->context, a->proven, a->proven_n) : 0;
 
 	err = err ?: a->scoped ? kernel_scopes_follow(a->context) : 0;
-	if (err && err != a->failed)
+	if (err && error_number(err) != a->failed)
 		warn("the filter does not follow interfaces: %s", reason(err));
-	a->failed = err;
+	a->failed = error_number(err);
 }
 
 static void on_link(struct arrivals *a, const char *name)
