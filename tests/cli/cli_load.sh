@@ -31,6 +31,23 @@ hides_what_a_link_led_to() {
 	refused "link:1: 'secret:7': expected an address" load list link
 }
 
+# Whoever may write to a list's folder could have the service wait for ever.
+reads_no_file_of_the_kernel() {
+	local file
+
+	for file in /proc/version /proc/kmsg /sys/kernel/uevent_seqnum; do
+		ln -sf $file link
+		expect 2 timeout 20 "$XDP_BLOOM" load list link --if-changed
+		[ ! -r $file ] || [ $file = /proc/kmsg ] || one_line "link: a file of the kernel's, as in /proc, not one on a disk"
+		echo "load list '$WORK/link'" >conf
+		expect 2 timeout 20 "$XDP_BLOOM" run --check --config conf
+	done
+	# By hand it is one's own affair.
+	refused "link:1: " load list link
+	echo 45.0.0.1 >file
+	bloom load list file --if-changed
+}
+
 refuses_own_addresses() {
 	veth 0
 	ip addr add 45.0.0.1/24 dev edge0
@@ -706,7 +723,7 @@ leaves_nothing_behind() {
 	verdicts 192.0.2.1=drop
 }
 
-run_cases takes_rows leaves_nothing_behind takes_the_state_away shows_one_list shows_what_was_refused one_kind wide_exceptions asks_before_it_guesses leaves_bogons_out hides_what_a_link_led_to refuses_own_addresses knows_all_gateways refuses_big_changes refuses_wide_lists \
+run_cases takes_rows leaves_nothing_behind takes_the_state_away shows_one_list shows_what_was_refused one_kind wide_exceptions asks_before_it_guesses leaves_bogons_out hides_what_a_link_led_to reads_no_file_of_the_kernel refuses_own_addresses knows_all_gateways refuses_big_changes refuses_wide_lists \
 	refuses_slow_poison grants_no_more_than_was_asked dry_run_changes_nothing skips_damaged_lines shadow_only_counts counts_by_list explains_every_list exceptions_without_a_roster goes_back_unconfirmed \
 	goes_back_late goes_back_by_its_own_clock goes_back_into_little_memory goes_back_without_a_build \
 	goes_back_at_the_second_try

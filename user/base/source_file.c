@@ -64,6 +64,21 @@ int source_look(char stamp[SOURCE_STAMP_MAX], const char *path)
 	return 0;
 }
 
+bool source_is_of_the_kernel(int fd)
+{
+	static const unsigned int magics[] = { PROC_SUPER_MAGIC, SYSFS_MAGIC,	     DEBUGFS_MAGIC,
+					       TRACEFS_MAGIC,	 SECURITYFS_MAGIC,   AAFS_MAGIC,
+					       BPF_FS_MAGIC,	 CGROUP_SUPER_MAGIC, CGROUP2_SUPER_MAGIC };
+	struct statfs fs;
+
+	if (fstatfs(fd, &fs))
+		return false;
+	for (size_t i = 0; i < sizeof(magics) / sizeof(magics[0]); i++)
+		if ((unsigned int)fs.f_type == magics[i])
+			return true;
+	return false;
+}
+
 bool source_is_written(const char *path)
 {
 	bool written = false;

@@ -14,6 +14,8 @@ int source_locate(char absolute[PATH_MAX], const char *path);
 /* The stamp of an open file, or of the file that the path names now. It differs where the file may differ. */
 void source_stamp(char stamp[SOURCE_STAMP_MAX], const struct stat *st);
 int source_look(char stamp[SOURCE_STAMP_MAX], const char *path);
+/* Is that file no file on a disk, but the kernel's, which may have its reader wait for ever, as /proc/kmsg does? */
+bool source_is_of_the_kernel(int fd);
 /* Does a process have the file open for writing? The kernel answers only the file's owner: for others it is false. */
 bool source_is_written(const char *path);
 /* Was it written a moment ago? Its writer may not be done yet. */

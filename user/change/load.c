@@ -87,6 +87,9 @@ static int open_file(struct load *l)
 	} else if (wants_file(l) && !input && !S_ISREG(st.st_mode)) {
 		l->text = -EINVAL;
 		why = "not a regular file";
+	} else if (wants_file(l) && !input && source_is_of_the_kernel(fd)) {
+		l->text = -EINVAL;
+		why = "a file of the kernel's, as in /proc, not one on a disk";
 	} else if (S_ISREG(st.st_mode) && !input && !l->options->feed.key) {
 		l->text = fd;
 		fd = -1;
