@@ -68,6 +68,12 @@ static bool is_kept(const struct follower *f, struct addr first, unsigned int le
 	return covering >= 0 && covering <= (int)length;
 }
 
+/* Nothing that is refused by itself is so narrow, but what is around the addresses that are a range of their own. */
+static bool is_sound(struct addr first, unsigned int length)
+{
+	return first.family == 4 ? length >= 25 && first.num >> 8 != 0xffffff : length >= 65 && first.num >> 64;
+}
+
 static bool leave_out(void *arg, struct addr first, unsigned int length)
 {
 	struct follower *f = arg;
@@ -76,8 +82,7 @@ static bool leave_out(void *arg, struct addr first, unsigned int length)
 
 	if (f->only && f->only != first.family)
 		return true;
-	/* Nothing that is refused by itself is so narrow. */
-	if (length >= (first.family == 4 ? 25 : 65) && narrow)
+	if (narrow && is_sound(first, length))
 		return false;
 	err = guard_prefix(first, length);
 	if (err && !f->bad.n++)
