@@ -589,6 +589,9 @@ static void no_place(void)
 	beside_image("A2400::/24 A2001:db8:1::/48");
 	beside_it("L2500::/16", "2500::1 2501::1");
 	beside_it("L2500::/16 L2700::/16 L2900::/16 L2b00::/16", "");
+	leave_out = true;
+	beside_it("E2500::/16 E2700::/16 E2900::/16 E2b00::/16", "2900::1 2b00::1");
+	leave_out = false;
 	beside_it("L2502::/15", "");
 	beside_it("E2500::/16 L2500::/24", "2500::1 2500:0100::1 2501::1");
 	beside_it("E2500::/15 L2500::/24", "");

@@ -354,7 +354,7 @@ static void end(void)
 
 static void put_list_of(struct state *s, const char *name, enum list_kind kind, const char *scope, const char *text)
 {
-	struct list_info list = { .kind = kind, .addresses = "1", .source = "a file" };
+	struct list_info list = { .kind = kind, .addresses = "1", .source = "a file", .times = kind == LIST_TRUST };
 	struct ranges set = RANGES_EMPTY;
 
 	snprintf(list.name, sizeof(list.name), "%s", name);
@@ -480,6 +480,15 @@ static void world_of(const char *lists, const char *bans)
 
 #define LISTS_OF_BOTH "45.0.0.1 45.0.0.2 45.0.1.0/24 2001:db8::/48 2001:db8:1:1::/64"
 
+/* The last key of a family goes: its stage should not be in the program. */
+static void the_last(void)
+{
+	world_of("2001:db8::/48", "+45.9.0.1 +45.9.0.2");
+	batch("-45.9.0.2", "45.9.0.1");
+	batch("-45.9.0.1", "45.9.0.1");
+	end();
+}
+
 static void in_and_out(void)
 {
 	world_of(LISTS_OF_BOTH, "+45.9.0.1 ~45.9.0.2 +2001:db8:9::/48");
@@ -513,6 +522,9 @@ static void in_and_out(void)
 /* A program without a clock; and where there is no room for another end. */
 static void with_an_end(void)
 {
+	world_of(LISTS_OF_BOTH, "");
+	batch("~2001:db8:2::/48", "2001:db8:2::1");
+	end();
 	world_of(LISTS_OF_BOTH, "");
 	batch("~46.0.0.1", "46.0.0.1");
 	given.ends_room = 2;
@@ -570,6 +582,16 @@ static void beside_lists(void)
 	batch("+2001:db8:5::/64", "2001:db8:5::1");
 	batch("-46.0.0.8 -2001:db8:5::/64", "46.0.0.8 2001:db8:5::1");
 	end();
+	/* An exception in what a wider ban holds. */
+	s = kept(LISTS_OF_BOTH);
+	put_list_of(s, "allowed", LIST_ALLOW, "", "2001:db8:a:1::/66");
+	orders(s, "+2001:db8:a::/48 +2001:db8:a:1::/64", NULL);
+	begin(s);
+	ENOUGH(!state_commit(s));
+	state_close(s);
+	batch("-2001:db8:a:1::/64", "2001:db8:a:1::1 2001:db8:a:1:8000:: 2001:db8:a:2::1");
+	batch("-2001:db8:a::/48", "2001:db8:a:1:8000:: 2001:db8:a:2::1");
+	end();
 	/* What a list with a scope holds, or a shadow counts, is not told apart. */
 	s = kept(LISTS_OF_BOTH);
 	put_list_of(s, "scoped", LIST_BAN, "tcp/22", "47.0.0.1 47.0.0.2");
@@ -582,6 +604,15 @@ static void beside_lists(void)
 	batch("+47.0.0.1", "47.0.0.1");
 	batch("+45.0.0.1", "45.0.0.1");
 	batch("+47.0.0.9", "47.0.0.9");
+	end();
+	s = kept(LISTS_OF_BOTH);
+	put_list_of(s, "scoped", LIST_BAN, "tcp/22", "47.0.0.1 47.0.0.2");
+	put_list_of(s, "counted", LIST_SHADOW, "", "47.0.0.30");
+	begin(s);
+	ENOUGH(!state_commit(s));
+	state_close(s);
+	batch("+47.0.0.31", "47.0.0.31");
+	batch("+47.0.0.30", "47.0.0.30");
 	end();
 }
 
@@ -689,6 +720,30 @@ static void bits_alone(void)
 	given.needs = -EIO;
 	batch("+46.0.0.4", "46.0.0.4");
 	given.needs = 0;
+	/* Networks alone, so that there is no filter; but what is set says that there will be none. */
+	end();
+	s = kept("");
+	ENOUGH(!state_set(s, "exact", 0));
+	orders(s, "+45.9.0.0/24", NULL);
+	begin(s);
+	ENOUGH(!state_commit(s));
+	state_close(s);
+	batch("+46.9.0.0/24", "46.9.0.1");
+	end();
+	s = kept("");
+	ENOUGH(!state_set(s, "exact", 0));
+	put_list_of(s, "allowed", LIST_ALLOW, "", "46.9.0.0/16");
+	orders(s, "+45.9.0.0/24", NULL);
+	begin(s);
+	ENOUGH(!state_commit(s));
+	state_close(s);
+	batch("+47.9.0.0/24", "47.9.0.1");
+	end();
+	s = kept(LISTS_OF_BOTH);
+	ENOUGH(!state_set(s, "exact", 0));
+	begin(s);
+	ENOUGH(!state_commit(s));
+	state_close(s);
 	/* The filter hits it already: no ban makes that worse. */
 	need = "46.0.0.77";
 	batch("+46.0.0.5", "46.0.0.5");
@@ -763,13 +818,10 @@ static void word_for_word(void)
 	static const struct {
 		const char *name;
 		void (*happens)(void);
-	} each[] = { { "in and out", in_and_out },
-		     { "with an end", with_an_end },
-		     { "refused", is_refused },
-		     { "beside lists", beside_lists },
-		     { "beside an image", beside_an_image },
-		     { "on trial", on_trial },
-		     { "floods", floods },
+	} each[] = { { "in and out", in_and_out },     { "with an end", with_an_end },
+		     { "the last one", the_last },     { "refused", is_refused },
+		     { "beside lists", beside_lists }, { "beside an image", beside_an_image },
+		     { "on trial", on_trial },	       { "floods", floods },
 		     { "bits alone", bits_alone } };
 
 	silent = false;
