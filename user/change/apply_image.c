@@ -85,7 +85,7 @@ static int add_rung(const struct generation *g, unsigned int length, struct rang
 {
 	int err = 0;
 
-	for (uint32_t i = 0; i >> length == 0 && length <= RUNG_ASKED && !err; i++) {
+	for (uint32_t i = 0; length <= RUNG_ASKED && i >> length == 0 && !err; i++) {
 		struct addr first = { length ? (ip6)i << (128 - length) : 0, 6 }, inside = first;
 
 		inside.num |= addr_mask(6, length) / 3;
