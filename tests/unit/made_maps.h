@@ -44,7 +44,7 @@ static unsigned int calls, fail_at;
 static int fail_errno;
 static bool quiet;
 
-static const char *failed;
+static const char *call_failed;
 
 /* What that file keeps for as long as a process runs, and -1 is nothing of: it begins anew with each scenario. */
 static int *made_kept[8];
@@ -76,9 +76,17 @@ static bool fails(const char *name)
 {
 	if (++calls != fail_at)
 		return false;
-	failed = name;
+	call_failed = name;
 	errno = fail_errno;
 	return true;
+}
+
+/* What is larger has no memory, and nobody looks. */
+#define MADE_MOST (1u << 26)
+
+static size_t made_bytes(const struct made_map *map)
+{
+	return (size_t)map->value_size * map->max_entries * (map->type == BPF_MAP_TYPE_PERCPU_ARRAY ? MADE_CPUS : 1);
 }
 
 static struct made_map *made_new(const char *name, __u32 type, __u32 key_size, __u32 value_size, __u32 max_entries)
@@ -92,10 +100,7 @@ static struct made_map *made_new(const char *name, __u32 type, __u32 key_size, _
 	};
 	snprintf(new->name, sizeof(new->name), "%s", name);
 	if (type == BPF_MAP_TYPE_ARRAY || type == BPF_MAP_TYPE_PERCPU_ARRAY)
-		new->value = calloc((size_t)value_size * max_entries *
-						    (type == BPF_MAP_TYPE_PERCPU_ARRAY ? MADE_CPUS : 1) / MADE_PAGE +
-					    1,
-				    MADE_PAGE);
+		new->value = calloc(made_bytes(new) > MADE_MOST ? 1 : made_bytes(new) / MADE_PAGE + 1, MADE_PAGE);
 	return new;
 }
 
@@ -119,9 +124,9 @@ static struct made_map *made_of(int fd)
 
 static const char *made_text(int fd)
 {
-	static char text[4][40];
+	static char text[32][40];
 	static unsigned int next;
-	char *to = text[next++ % 4];
+	char *to = text[next++ % 32];
 
 	if (fd < 0)
 		return "-";
@@ -197,7 +202,7 @@ static size_t made_find(const struct made_map *map, const void *key)
 }
 
 /* Of a trie the longest prefix that holds it. */
-static size_t made_longest(const struct made_map *map, const void *key)
+__attribute__((noinline)) static size_t made_longest(const struct made_map *map, const void *key)
 {
 	const struct end_key *is = key;
 	size_t found = map->n;
@@ -456,10 +461,10 @@ static void made_play(const struct scenario *s, const int *errnos, size_t n_errn
 				continue;
 			}
 			/* The same of the same call, once. */
-			if (!before || strcmp(before, now) != 0 || strcmp(last, failed) != 0)
-				printf("%s fails%s%s%s:%s%s", failed, e ? " (" : "", e ? errno_text(-errnos[e]) : "",
-				       e ? ")" : "", *now == ' ' ? "\n" : " ", now);
-			last = failed;
+			if (!before || strcmp(before, now) != 0 || strcmp(last, call_failed) != 0)
+				printf("%s fails%s%s%s:%s%s", call_failed, e ? " (" : "",
+				       e ? errno_text(-errnos[e]) : "", e ? ")" : "", *now == ' ' ? "\n" : " ", now);
+			last = call_failed;
 			if (!e)
 				known[at] = before = now;
 			else {

@@ -9,7 +9,7 @@
 #include "kernel/live.h"
 
 static struct {
-	char path[PIN_PATH_MAX];
+	char path[2 * PIN_PATH_MAX];
 	struct made_map *is;
 } made_pins[64];
 static size_t made_pins_n;
@@ -126,7 +126,7 @@ __attribute__((unused)) static DIR *given_directory(const struct context *contex
 
 __attribute__((unused)) static const char *given_next(DIR **dir)
 {
-	static char name[PIN_PATH_MAX];
+	static char name[2 * PIN_PATH_MAX];
 	size_t n = strlen(made_directory);
 
 	for (; *dir && made_next < made_pins_n; made_next++) {
