@@ -1,0 +1,916 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * attach, detach and restore: what they ask of the kernel in which order, what the state has afterwards, and what goes
+ * back where any of it fails; over a state in a directory of the test's own and a kernel that is made up, word for
+ * word.
+ */
+#include "own_state.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/lock.h"
+#include "base/ports.h"
+#include "change/agreement.h"
+#include "change/attach.h"
+#include "change/change.h"
+#include "change/guard_needs.h"
+#include "change/ports.h"
+#include "change/revert_timer.h"
+#include "kernel/generation.h"
+#include "kernel/match.h"
+#include "kernel/root.h"
+#include "shown.h"
+
+/* A state that goes with its directory needs no disk. */
+int fsync(int fd)
+{
+	(void)fd;
+	return 0;
+}
+
+int fdatasync(int fd)
+{
+	(void)fd;
+	return 0;
+}
+
+#define MOST 8
+#define DUE  777 /* of what waits for confirmation */
+
+/* The kernel's interfaces, and the filter on them. */
+static const char *links[MOST];
+static struct attachment filtered[MOST];
+static size_t filtered_n;
+static struct port_of ports_are[MOST];
+static size_t ports_n;
+static struct ports_due came[MOST];
+static size_t came_n;
+static enum agreement agrees;
+static bool watched, matches,
+	fails_on; /* the service runs; more than sources was asked about; what follows fails, too */
+static int calls, fails_at, fails_with;
+
+/* The call of that number fails. */
+__attribute__((format(printf, 1, 2))) static int call(const char *fmt, ...)
+{
+	bool fails = ++calls == fails_at || (fails_on && fails_at && calls > fails_at);
+	va_list args;
+
+	printf("  ");
+	va_start(args, fmt);
+	vprintf(fmt, args);
+	va_end(args);
+	puts(fails ? ": fails" : "");
+	return fails ? because(fails_with, "a call failed") : 0;
+}
+
+__attribute__((format(printf, 1, 2))) static void says(const char *fmt, ...)
+{
+	va_list args;
+
+	printf("  ! ");
+	va_start(args, fmt);
+	vprintf(fmt, args);
+	va_end(args);
+	putchar('\n');
+}
+
+__attribute__((format(printf, 1, 2))) static int given_fail(const char *fmt, ...)
+{
+	va_list args;
+
+	printf("  !! ");
+	va_start(args, fmt);
+	vprintf(fmt, args);
+	va_end(args);
+	putchar('\n');
+	return EXIT_ERROR;
+}
+
+static const char *how(const struct attachment *at)
+{
+	static char text[2][100];
+	static int turn;
+
+	turn = !turn;
+	snprintf(text[turn], sizeof(text[turn]), "%s%s, match %u%s", attach_mode_names[at->mode],
+		 at->shared ? " shared" : "", at->match,
+		 at->until == DUE ? ", on trial"
+		 : at->until	  ? ", until?"
+				  : "");
+	return text[turn];
+}
+
+static bool is_link(const char *name)
+{
+	bool is = false;
+
+	for (size_t i = 0; i < MOST && links[i]; i++)
+		is = is || !strcmp(links[i], name);
+	return is;
+}
+
+static struct attachment *find(const char *label)
+{
+	for (size_t i = 0; i < filtered_n; i++)
+		if (label_is(label, filtered[i].name, filtered[i].match))
+			return &filtered[i];
+	return NULL;
+}
+
+static int may(const struct attachment *at)
+{
+	char label[LABEL_MAX];
+
+	if (!is_link(at->name))
+		return because(-ENODEV, "%s: no such interface", at->name);
+	if (find(label_of(label, at->name, at->match)))
+		return because(-EEXIST, "%s: attached already", label);
+	return 0;
+}
+
+static void take_off(struct attachment *is)
+{
+	memmove(is, is + 1, (char *)&filtered[filtered_n] - (char *)(is + 1));
+	filtered_n--;
+}
+
+static int given_may(const struct context *context, const struct attachment *at)
+{
+	(void)context;
+	return call("may it be on %s: %s", at->name, how(at)) ?: may(at);
+}
+
+static int given_one(const struct context *context, struct attachment *at)
+{
+	int err = call("onto %s: %s", at->name, how(at)) ?: may(at);
+
+	(void)context;
+	if (err)
+		return err;
+	if (at->mode == MODE_AUTO)
+		at->mode = MODE_NATIVE;
+	filtered[filtered_n++] = *at;
+	return 0;
+}
+
+static int given_is(const struct context *context, const char *label, struct attachment *at)
+{
+	struct attachment *is = find(label);
+
+	(void)context;
+	if (!is)
+		return -ENOENT;
+	*at = *is;
+	return 0;
+}
+
+static int given_instead(const struct context *context, struct attachment *at, struct attachment *then)
+{
+	char label[LABEL_MAX];
+	int err = call("%s, %s, becomes %s", at->name, how(at), how(then));
+
+	(void)context;
+	if (err)
+		return err;
+	if (then->mode == MODE_AUTO)
+		then->mode = MODE_NATIVE;
+	*find(label_of(label, at->name, at->match)) = *then;
+	*at = *then;
+	return 0;
+}
+
+static int given_rematch(const struct context *context, struct attachment *at, unsigned int match)
+{
+	char label[LABEL_MAX];
+	int err = call("%s, %s, asks about %u", at->name, how(at), match);
+
+	(void)context;
+	if (!err)
+		at->match = find(label_of(label, at->name, at->match))->match = match;
+	return err;
+}
+
+static int given_settle(const struct context *context, const struct attachment *kept, bool instead)
+{
+	(void)context;
+	return call("%s is settled: %s%s", kept->name, how(kept), instead ? ", or instead" : "");
+}
+
+static int given_turned(const struct context *context, const struct attachment *at)
+{
+	(void)context;
+	return call("%s is turned: %s", at->name, how(at));
+}
+
+static int given_find(const struct context *context, const char *label)
+{
+	(void)context;
+	return find(label) ? 0 : because(-ENOENT, "%s is not filtered", label);
+}
+
+static bool given_filtered(const struct context *context, const char *label)
+{
+	(void)context;
+	return find(label);
+}
+
+static int given_detach(const struct context *context, const char *label)
+{
+	int err = call("off %s", label);
+
+	(void)context;
+	if (!err && find(label))
+		take_off(find(label));
+	return err;
+}
+
+static int given_again(const struct context *context, const char *label)
+{
+	int err = call("off %s, if it is there%s", label, find(label) ? " again" : "");
+
+	(void)context;
+	if (!err && find(label))
+		take_off(find(label));
+	return err;
+}
+
+static int given_at(const struct context *context, const struct attachment *at)
+{
+	char label[LABEL_MAX];
+
+	return given_detach(context, label_of(label, at->name, at->match));
+}
+
+static int given_list(const struct context *context, struct attachment **list, size_t *n)
+{
+	(void)context;
+	*list = NULL;
+	*n = 0;
+	if (call("all that are filtered"))
+		return because(fails_with, "a call failed");
+	*n = filtered_n;
+	*list = malloc(sizeof(filtered));
+	memcpy(*list, filtered, sizeof(filtered));
+	return 0;
+}
+
+static int given_begin(struct change **change, struct context *context)
+{
+	int err = call("a change begins");
+
+	*change = err ? NULL : calloc(1, sizeof(**change));
+	if (err)
+		return err;
+	(*change)->context = context;
+	(*change)->due = DUE;
+	(*change)->ports_came = true;
+	return state_open(&(*change)->state, context, true);
+}
+
+static void given_end(struct change *change)
+{
+	if (change)
+		state_close(change->state);
+	free(change);
+}
+
+static int given_pending(struct change *change, enum pending_kind kind, const char *name, long seconds)
+{
+	struct pending pending = { .kind = kind, .deadline = 4000000000, .due = DUE };
+	int err = seconds ? call("%s waits for %ld s", name, seconds) : 0;
+
+	snprintf(pending.name, sizeof(pending.name), "%s", name);
+	if (!err && state_pending_has(change->state, kind, name) > 0)
+		return because(-EBUSY, "%s: it waits", name);
+	return err || !seconds ? err : state_pending_add(change->state, &pending);
+}
+
+static int given_base(const struct context *context, struct committed committed)
+{
+	(void)context;
+	(void)committed;
+	return call("the base is there");
+}
+
+static int given_ready(const struct context *context)
+{
+	(void)context;
+	return call("the kernel is ready");
+}
+
+static int given_apply(struct state *state, struct live *live, struct guard *guard)
+{
+	const struct change *change = (struct change *)((char *)live - offsetof(struct change, live));
+	int err = call("into force%s%s%s%s", guard->everything ? ", everything" : "", guard->spare ? ", spare" : "",
+		       guard->afresh ? ", afresh" : "", change->ports_came ? "" : ", not ports that came");
+
+	return err ?: (state_commit)(state);
+}
+
+static enum agreement given_agreement(struct state *state, const struct generation *live)
+{
+	(void)state;
+	(void)live;
+	return agrees;
+}
+
+static int given_guard(struct guard *guard, struct state *state, const struct live *live)
+{
+	(void)state;
+	(void)live;
+	return call("the guard%s%s", guard->everything ? ", everything" : "", guard->afresh ? ", afresh" : "");
+}
+
+static int given_ports(struct change *change, char *const *names, int names_n, unsigned int match,
+		       struct port_of **ports, size_t *n)
+{
+	int err = call("ports of %s%s%s, match %u", names[0], names_n > 1 ? " and " : "", names_n > 1 ? names[1] : "",
+		       match);
+
+	(void)change;
+	*ports = malloc(sizeof(ports_are));
+	memcpy(*ports, ports_are, sizeof(ports_are));
+	*n = err ? 0 : ports_n;
+	return err;
+}
+
+static bool given_may_ports(const char *name)
+{
+	return !strncmp(name, "br", 2) && is_link(name);
+}
+
+static unsigned int given_number(const char *name)
+{
+	return is_link(name);
+}
+
+static int given_compare(const struct ports_kept *kept, struct port_of **ports, struct ports_due **due, size_t *n)
+{
+	(void)kept;
+	*ports = NULL;
+	*due = malloc(sizeof(came));
+	memcpy(*due, came, sizeof(came));
+	*n = came_n;
+	return call("which ports came");
+}
+
+static int given_detached(struct state *state, const struct ports_due *due)
+{
+	(void)state;
+	return call("%s stays detached", due->name);
+}
+
+static int given_timer(const struct context *context, long seconds)
+{
+	(void)context;
+	return call("a timer of %ld s", seconds);
+}
+
+static bool given_lock(const char *of, const char *name)
+{
+	return !strcmp(of, directory) && !strcmp(name, STATE_SERVICE_LOCK) && watched;
+}
+
+static bool given_known(const struct context *context)
+{
+	(void)context;
+	return matches;
+}
+
+#define attach_may	       given_may
+#define attach_one	       given_one
+#define attach_is	       given_is
+#define attach_instead	       given_instead
+#define attach_rematch	       given_rematch
+#define attach_settle	       given_settle
+#define attach_turned	       given_turned
+#define attach_find	       given_find
+#define attach_is_filtered     given_filtered
+#define attach_list	       given_list
+#define detach_one	       given_detach
+#define detach_again	       given_again
+#define detach_at	       given_at
+#define change_begin	       given_begin
+#define change_end	       given_end
+#define change_pending	       given_pending
+#define kernel_base	       given_base
+#define kernel_ready_to_look   given_ready
+#define apply_if_needed	       given_apply
+#define agreement(state, live) given_agreement(state, live)
+#define guard_in_force	       given_guard
+#define ports_of	       given_ports
+#define ports_may	       given_may_ports
+#define if_nametoindex	       given_number
+#define ports_compare	       given_compare
+#define ports_detached	       given_detached
+#define revert_timer_start     given_timer
+#define lock_is_held	       given_lock
+#define match_known	       given_known
+#define warn		       says
+#define note		       says
+#define fail		       given_fail
+/* These are done, or fail. */
+#define state_commit(s)		      (call("commit") ?: state_commit(s))
+#define state_interface_put(s, is)    (call("put") ?: state_interface_put(s, is))
+#define state_port_put(s, row)	      (call("put a port") ?: state_port_put(s, row))
+#define state_pending_forget(s, k, n) (call("%s waits no more", n) ?: state_pending_forget(s, k, n))
+#define put			      put_one
+#include "change/attach.c"
+#undef put
+#undef state_commit
+#undef state_interface_put
+#undef state_port_put
+
+static const struct shown known[] = {
+#include "unit_attaching.txt"
+};
+
+static struct shows shows = { .file = "tests/unit/unit_attaching.txt",
+			      .known = known,
+			      .n = sizeof(known) / sizeof(known[0]) };
+
+/* --- What there is --- */
+
+static void print_state(void)
+{
+	struct interface_info *is = NULL, *rules = NULL;
+	struct port_row *rows = NULL;
+	struct pending *pending = NULL;
+	struct state *s = opened(false);
+	size_t n = 0, rules_n = 0, rows_n = 0, pending_n = 0;
+
+	if (!s || state_interfaces(s, &is, &n) || state_ports(s, &rules, &rules_n) ||
+	    state_port_rows(s, &rows, &rows_n) || state_pending(s, &pending, &pending_n))
+		abort();
+	for (size_t i = 0; i < n; i++)
+		printf("  kept: %s %s%s, match %u\n", is[i].name, is[i].mode, is[i].shared ? " shared" : "",
+		       is[i].match);
+	for (size_t i = 0; i < rules_n; i++)
+		printf("  kept: ports of %s %s%s, match %u\n", rules[i].name, rules[i].mode,
+		       rules[i].shared ? " shared" : "", rules[i].match);
+	for (size_t i = 0; i < rows_n; i++)
+		printf("  kept: %s as a port of %s%s\n", rows[i].name, rows[i].of, rows[i].leaves ? " egress" : "");
+	for (size_t i = 0; i < pending_n; i++)
+		printf("  waits: %s%s\n", pending[i].name,
+		       pending[i].deadline == PENDING_IN_PROGRESS ? ", in progress" : "");
+	for (size_t i = 0; i < filtered_n; i++)
+		printf("  on %s: %s\n", filtered[i].name, how(&filtered[i]));
+	free(is);
+	free(rules);
+	free(rows);
+	free(pending);
+	state_close(s);
+}
+
+/* In the state, and where `is` on the interface too. */
+static void kept(const char *name, const char *mode, unsigned int match, const char *of, bool is)
+{
+	struct interface_info info = { .match = match };
+	struct port_row row = { .leaves = MATCH_LEAVES(match) };
+	struct state *s = opened(true);
+
+	strcpy(info.name, name);
+	strcpy(info.mode, mode);
+	strcpy(row.name, name);
+	if (of)
+		strcpy(row.of, of);
+	if (!s || state_interface_put(s, &info) || (of && state_port_put(s, &row)) || state_commit(s))
+		abort();
+	state_close(s);
+	if (!is)
+		return;
+	filtered[filtered_n] =
+		(struct attachment){ .mode = strcmp(mode, "skb") ? MODE_NATIVE : MODE_SKB, .match = match };
+	if (MATCH_BY_TC(match))
+		filtered[filtered_n].mode = MODE_TC;
+	strcpy(filtered[filtered_n++].name, name);
+}
+
+static void rule(const char *name, unsigned int match)
+{
+	struct interface_info info = { .match = match, .mode = "auto" };
+	struct state *s = opened(true);
+
+	strcpy(info.name, name);
+	if (!s || state_ports_put(s, &info) || state_commit(s))
+		abort();
+	state_close(s);
+}
+
+/* A state without anything, made once. */
+static void empty_state(void)
+{
+	static char blank[1 << 20];
+	static size_t size;
+	struct state *s;
+	FILE *f;
+
+	empty_directory();
+	if (!size) {
+		s = opened(true);
+		if (!s || state_commit(s))
+			abort();
+		state_close(s);
+	}
+	f = fopen(file, size ? "we" : "re");
+	if (!f || (size ? fwrite(blank, 1, size, f) != size : !(size = fread(blank, 1, sizeof(blank), f))))
+		abort();
+	fclose(f);
+}
+
+static void anew(void)
+{
+	empty_state();
+	memset(links, 0, sizeof(links));
+	memset(filtered, 0, sizeof(filtered));
+	filtered_n = ports_n = came_n = 0;
+	links[0] = "eth0";
+	links[1] = "eth1";
+	links[2] = "br0";
+	links[3] = "p1";
+	links[4] = "p2";
+	agrees = AGREED;
+	watched = matches = fails_on = false;
+	calls = fails_at = 0;
+	fails_with = -EIO;
+}
+
+static void attaches(const struct attach_options *o, char **names)
+{
+	struct attachment *done = NULL;
+	bool missing = false;
+	int n = 0, done_n = 0, err;
+
+	while (names[n])
+		n++;
+	err = attach_interfaces(&own_context, o, names, n, &done, &done_n, &missing);
+	printf("  %s, %d attached%s\n", err ? reason(err) : "done", done_n, missing ? ", some are missing" : "");
+	free(done);
+	print_state();
+}
+
+/* The same, and where each of the calls fails. */
+static void attach_all_ways(void (*before)(void), const struct attach_options *o, char **names)
+{
+	int all;
+
+	for (int at = 0, n = 1; at <= n; at++) {
+		anew();
+		if (before)
+			before();
+		fails_at = at;
+		printf("-- call %d fails\n", at);
+		attaches(o, names);
+		all = at ? n : calls;
+		n = all;
+	}
+}
+
+#define NAMES(...)   ((char *[]){ __VA_ARGS__, NULL })
+#define OPTIONS(...) (&(const struct attach_options){ __VA_ARGS__ })
+#define MODE(mode)   ((mode) + 1)
+#define ASKS(match)  ((match) + 1)
+
+/* --- What happens --- */
+
+static void one(void)
+{
+	attach_all_ways(NULL, OPTIONS(0), NAMES("eth0", "eth1"));
+	puts("-- one of them twice");
+	anew();
+	attaches(OPTIONS(0), NAMES("eth0", "eth1", "eth0"));
+}
+
+static void eth0_is(void)
+{
+	kept("eth0", "auto", MATCH_SOURCE, NULL, true);
+}
+
+static void eth0_egress(void)
+{
+	kept("eth0", "tc", MATCH_LEAVING(MATCH_DESTINATION), NULL, true);
+}
+
+static void eth0_shared(void)
+{
+	eth0_is();
+	filtered[0].shared = true;
+}
+
+static void eth0_tc(void)
+{
+	kept("eth0", "tc", MATCH_COMING(MATCH_BOTH), NULL, true);
+}
+
+static void eth0_open(void)
+{
+	kept("eth0", "native", MATCH_DESTINATION, NULL, false);
+}
+
+static void in_place(void)
+{
+	attach_all_ways(eth0_is, OPTIONS(.mode = MODE(MODE_SKB)), NAMES("eth0", "eth1"));
+	attach_all_ways(eth0_is, OPTIONS(.match = ASKS(MATCH_BOTH)), NAMES("eth0", "eth1"));
+	puts("-- a mode that was asked for before");
+	for (int i = 0; i < 2; i++) {
+		anew();
+		kept("eth0", "native", MATCH_SOURCE, NULL, true);
+		attaches(OPTIONS(.match = ASKS(MATCH_BOTH), .if_needed = i), NAMES("eth0"));
+	}
+	puts("-- it is there, and not kept");
+	anew();
+	eth0_is();
+	fails_at = 6;
+	attaches(OPTIONS(.if_needed = true), NAMES("eth0"));
+	puts("-- and it cannot go back");
+	anew();
+	eth0_is();
+	fails_at = 7;
+	fails_on = true;
+	attaches(OPTIONS(.mode = MODE(MODE_SKB)), NAMES("eth0"));
+}
+
+static void on_trial(void)
+{
+	attach_all_ways(NULL, OPTIONS(.confirm = { true, 60 }), NAMES("eth0"));
+	attach_all_ways(eth0_open, OPTIONS(.confirm = { true, 60 }), NAMES("eth0"));
+	puts("-- and again");
+	anew();
+	attaches(OPTIONS(.confirm = { true, 60 }), NAMES("eth0", "eth1"));
+	attaches(OPTIONS(.if_needed = true), NAMES("eth0"));
+	attaches(OPTIONS(.confirm = { true, 60 }, .if_needed = true), NAMES("eth0"));
+	attach_all_ways(eth0_is, OPTIONS(.confirm = { true, 60 }, .mode = MODE(MODE_SKB)), NAMES("eth0"));
+}
+
+static void options(void)
+{
+	static const struct {
+		const char *what;
+		struct attach_options o;
+	} each[] = {
+		{ "as it is", { 0 } },
+		{ "egress", { .egress = true } },
+		{ "egress, both", { .egress = true, .match = ASKS(MATCH_BOTH) } },
+		{ "native", { .mode = MODE(MODE_NATIVE) } },
+		{ "skb", { .mode = MODE(MODE_SKB) } },
+		{ "tc", { .mode = MODE(MODE_TC) } },
+		{ "tc, destinations", { .mode = MODE(MODE_TC), .match = ASKS(MATCH_DESTINATION) } },
+		{ "auto", { .mode = MODE(MODE_AUTO) } },
+		{ "shared", { .shared = true } },
+		{ "destinations", { .match = ASKS(MATCH_DESTINATION) } },
+		{ "if needed", { .if_needed = true } },
+		{ "if needed, generic", { .if_needed = true, .mode = MODE(MODE_SKB) } },
+		{ "force", { .force = true, .mode = MODE(MODE_SKB) } },
+	};
+	static void (*const before[])(void) = { NULL, eth0_is, eth0_egress, eth0_shared, eth0_tc, eth0_open };
+
+	for (size_t j = 0; j < sizeof(before) / sizeof(before[0]); j++)
+		for (size_t i = 0; i < sizeof(each) / sizeof(each[0]); i++) {
+			anew();
+			if (before[j])
+				before[j]();
+			printf("-- %zu: %s\n", j, each[i].what);
+			attaches(&each[i].o, NAMES("eth0"));
+		}
+}
+
+static void bridge(void)
+{
+	for (ports_n = 0; ports_n < 2; ports_n++) {
+		strcpy(ports_are[ports_n].name, ports_n ? "p2" : "p1");
+		strcpy(ports_are[ports_n].of, "br0");
+	}
+}
+
+static void missing(void)
+{
+	static const int errors[] = { -EXDEV, -ENODEV, -ENOMEM };
+
+	for (size_t i = 0; i < sizeof(errors) / sizeof(errors[0]); i++) {
+		anew();
+		fails_at = 6;
+		fails_with = errors[i];
+		printf("-- %s, if needed\n", errno_text(errors[i]));
+		attaches(OPTIONS(.if_needed = true), NAMES("eth0"));
+		anew();
+		bridge();
+		fails_at = 8;
+		fails_with = errors[i];
+		printf("-- %s, a port\n", errno_text(errors[i]));
+		attaches(OPTIONS(.ports = true), NAMES("br0"));
+	}
+	anew();
+	puts("-- not there");
+	attaches(OPTIONS(0), NAMES("eth0", "eth7"));
+	puts("-- not there, if needed");
+	attaches(OPTIONS(.if_needed = true), NAMES("eth0", "eth7"));
+	puts("-- again");
+	attaches(OPTIONS(.if_needed = true), NAMES("eth0", "eth7"));
+	puts("-- a mode that cannot be, if needed");
+	calls = 0;
+	fails_at = 7;
+	attaches(OPTIONS(.if_needed = true, .mode = MODE(MODE_SKB)), NAMES("eth0"));
+	puts("-- in doubt what is in force");
+	anew();
+	agrees = BEHIND;
+	attaches(OPTIONS(0), NAMES("eth0"));
+}
+
+static void bridge_is(void)
+{
+	bridge();
+	rule("br0", MATCH_SOURCE);
+	kept("p1", "auto", MATCH_SOURCE, "br0", true);
+}
+
+static void of_ports(void)
+{
+	attach_all_ways(bridge, OPTIONS(.ports = true), NAMES("br0"));
+	puts("-- on trial");
+	anew();
+	bridge();
+	attaches(OPTIONS(.ports = true, .confirm = { true, 60 }), NAMES("br0"));
+	puts("-- and what is filtered already");
+	anew();
+	bridge_is();
+	attaches(OPTIONS(.ports = true, .confirm = { true, 60 }), NAMES("br0"));
+	puts("-- again");
+	anew();
+	bridge_is();
+	attaches(OPTIONS(.ports = true), NAMES("br0"));
+	puts("-- one of them for itself");
+	attaches(OPTIONS(0), NAMES("p1"));
+	puts("-- twice");
+	attaches(OPTIONS(.ports = true, .mode = MODE(MODE_SKB)), NAMES("br0", "br0"));
+	puts("-- no ports");
+	attaches(OPTIONS(.ports = true), NAMES("eth0"));
+	puts("-- not there");
+	anew();
+	attaches(OPTIONS(.ports = true), NAMES("br7"));
+	puts("-- not there, if needed");
+	attaches(OPTIONS(.ports = true, .if_needed = true, .egress = true), NAMES("br7", "br0"));
+}
+
+static void detaches(const char *name, bool comes_in, bool leaves, bool ports)
+{
+	const struct detach_what what = { comes_in, leaves, ports };
+	char labels[DETACH_LABELS][LABEL_MAX], *list[DETACH_LABELS];
+	int n = name ? detach_labels(&own_context, name, &what, labels) : 0, err;
+	bool stopped = false;
+
+	for (int i = 0; i < n; i++) {
+		list[i] = labels[i];
+		printf("-- detach %s\n", labels[i]);
+	}
+	if (!name)
+		puts("-- detach all");
+	err = detach_interfaces(&own_context, list, n, &stopped);
+	printf("  %s%s\n", err ? reason(err) : "done", stopped ? ", stopped" : "");
+	print_state();
+}
+
+static void detach_before(void)
+{
+	anew();
+	bridge_is();
+	kept("eth0", "auto", MATCH_SOURCE, NULL, true);
+	kept("eth0", "tc", MATCH_LEAVING(MATCH_DESTINATION), NULL, true);
+	kept("eth9", "auto", MATCH_SOURCE, NULL, false);
+}
+
+static void detach(void)
+{
+	static const struct {
+		const char *name;
+		bool comes_in, leaves, ports;
+	} each[] = { { "eth0", true, true, false }, { "eth0", true, false, false }, { "eth0", false, true, false },
+		     { "eth9", true, true, false }, { "eth1", true, true, false },  { "eth1", false, true, false },
+		     { "br0", true, true, false },  { "br0", true, true, true },    { "br0", false, true, true },
+		     { "p1", true, true, false },   { NULL, false, false, false } };
+
+	for (size_t i = 0; i < sizeof(each) / sizeof(each[0]); i++) {
+		detach_before();
+		detaches(each[i].name, each[i].comes_in, each[i].leaves, each[i].ports);
+	}
+	puts("-- a port that came");
+	detach_before();
+	came[0] = (struct ports_due){ .name = "p1", .of = &(struct interface_info){ .match = MATCH_SOURCE } };
+	came[1] = (struct ports_due){ .name = "p2", .of = came[0].of };
+	came[2] = (struct ports_due){ .name = "p1" };
+	came_n = 3;
+	detaches("p1", true, true, false);
+	for (int at = 1; at <= 9; at++) {
+		detach_before();
+		fails_at = at;
+		printf("-- call %d fails\n", at);
+		detaches("eth0", true, true, false);
+		detach_before();
+		fails_at = at;
+		detaches(NULL, false, false, false);
+		if (at > 5)
+			continue;
+		detach_before();
+		fails_at = at;
+		detaches("br0", true, true, true);
+	}
+	puts("-- at the end, three times");
+	detach_before();
+	fails_at = 6;
+	fails_on = true;
+	detaches("eth0", true, false, false);
+}
+
+static void restores(bool spare, bool force)
+{
+	const struct restore_options o = { spare, force };
+	size_t gone = 0;
+	int err = restore(&own_context, &o, &gone);
+
+	printf("  %s, %zu are missing\n", err ? reason(err) : "done", gone);
+	print_state();
+}
+
+static void restore_before(void)
+{
+	struct pending pending = { .kind = PENDING_INTERFACE, .name = "eth1", .deadline = 4000000000, .due = DUE };
+	struct state *s;
+
+	anew();
+	kept("eth0", "skb", MATCH_SOURCE, NULL, false);
+	s = opened(true);
+	if (!s || state_pending_add(s, &pending) || state_commit(s))
+		abort();
+	state_close(s);
+	kept("eth1", "native", MATCH_DESTINATION, NULL, false);
+	kept("eth1", "tc", MATCH_LEAVING(MATCH_DESTINATION), NULL, true);
+	kept("eth9", "auto", MATCH_SOURCE, NULL, false);
+}
+
+static void restored(void)
+{
+	for (int at = 0; at <= 12; at++) {
+		restore_before();
+		fails_at = at;
+		printf("-- call %d fails\n", at);
+		restores(at & 1, at & 2);
+	}
+	puts("-- the service runs");
+	restore_before();
+	watched = true;
+	restores(false, false);
+	puts("-- all is there");
+	anew();
+	eth0_is();
+	restores(false, false);
+}
+
+static void completes(void)
+{
+	struct change change = { .context = &own_context };
+
+	for (int at = 0; at <= 5; at++) {
+		anew();
+		kept("eth0", "auto", MATCH_SOURCE, NULL, true);
+		kept("eth1", "auto", MATCH_SOURCE, NULL, true);
+		kept("p1", "auto", MATCH_DESTINATION, NULL, true);
+		kept("p2", "auto", MATCH_DESTINATION, NULL, true);
+		kept("p2", "tc", MATCH_LEAVING(MATCH_SOURCE), NULL, true);
+		filtered[1].match = MATCH_BOTH;
+		filtered[2].gone = true;
+		filtered[3].match = MATCH_COMING(MATCH_SOURCE);
+		filtered[3].mode = MODE_TC;
+		matches = at;
+		fails_at = at - 1;
+		printf("-- call %d fails\n", at - 1);
+		change.state = opened(false);
+		attach_complete(&change);
+		state_close(change.state);
+		print_state();
+	}
+}
+
+static void word_for_word(void)
+{
+	static const struct {
+		const char *name;
+		void (*happens)(void);
+	} each[] = { { "two", one },	       { "each option", options }, { "in place", in_place },
+		     { "on trial", on_trial }, { "not there", missing },   { "ports", of_ports },
+		     { "detach", detach },     { "restore", restored },	   { "half changed", completes } };
+
+	for (size_t i = 0; i < sizeof(each) / sizeof(each[0]); i++) {
+		shows_begin(&shows);
+		each[i].happens();
+		shows_as(&shows, each[i].name);
+	}
+	anew();
+}
+
+int main(void)
+{
+	static const struct ktap_case cases[] = { { "word for word", word_for_word } };
+
+	return own_state_run(cases, sizeof(cases) / sizeof(*cases));
+}
