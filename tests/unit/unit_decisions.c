@@ -4,6 +4,7 @@
  * of its decisions are in force. An answer that has too little never lets anybody go by itself.
  */
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/log.h"
@@ -73,9 +74,10 @@ static void reads(void)
 		{ "", -1, 0, 0 },
 		{ "null", -1, 0, 0 },
 		{ "<html>", -1, 0, 0 },
-		{ "{\"new\":[],\"deleted\":[]", -1, 0, 0 },
-		{ "{\"new\":[],\"deleted\":[]}{", -1, 0, 0 },
-		{ "{\"new\":[],\"new\":[],\"deleted\":[]}", -1, 0, 0 },
+		{ " {\t\"deleted\" : null , \"\\u006eew\":\r\n[ " ONE(
+			  7, "Ip", "192.0.2.1", "1h",
+			  "ban") " ] , \"links\": {\"new\":[7,{}]}, \"n\": -1.5e3, \"more\": \"}\" }\n",
+		  0, 3600, 32 },
 	};
 
 	for (size_t i = 0; i < sizeof(answers) / sizeof(*answers); i++) {
@@ -95,6 +97,39 @@ static void reads(void)
 			      "%s: ends %lld, '%s'", answers[i].text, (long long)c.added.at[0].end - NOW,
 			      c.added.at[0].reason);
 		changes_free(&c);
+	}
+}
+
+/* Damage of the document around its decisions, which no library reads as a whole. */
+static void refuses(void)
+{
+	static const char *const answers[] = {
+		"{\"new\":[],\"deleted\":[],\"deleted\":null}",
+		"{\"new\":[],\"new\":[],\"deleted\":[]}",
+		"{\"new\":[],\"deleted\":[]}{",
+		"{\"new\":[],\"deleted\":[]",
+		"{\"new\":[]\"deleted\":[]}",
+		"{\"new\":[],\"deleted\":[],}",
+		"{\"new\"[],\"deleted\":[]}",
+		"{\"new\",\"deleted\":[]}",
+		"{7:[],\"new\":[],\"deleted\":[]}",
+		"{\"deleted\":[],[]:7,\"new\":[]}",
+		"{}",
+		"{",
+		"{\"new\":[",
+		"{\"new\":[],\"deleted\":",
+		NEW(ONE(7, "Ip", "192.0.2.1", "1h", "ban") ","),
+		NEW(ONE(7, "Ip", "192.0.2.1", "1h", "ban") " 7"),
+		NEW("{\"id\":7,\"id\":7,\"scope\":\"As\",\"value\":\"1\",\"duration\":\"1h\"}"),
+	};
+
+	for (size_t i = 0; i < sizeof(answers) / sizeof(*answers); i++) {
+		struct decision_changes c;
+		int err = read_text(&c, answers[i], NOW);
+
+		CHECK(err < 0 && *reason(err), "%s is taken", answers[i]);
+		if (!err)
+			changes_free(&c);
 	}
 }
 
@@ -447,9 +482,71 @@ static void bounds(void)
 	}
 }
 
+/* `before`, `each` so often with commas between, and `behind`: no buffer of the test's has it. */
+static int file_of_many(const char *before, const char *each, size_t n, const char *behind)
+{
+	int fd = memfd_create("answer", MFD_CLOEXEC);
+	FILE *file = fd < 0 ? NULL : fdopen(fd, "w");
+
+	if (!file)
+		abort();
+	fputs(before, file);
+	for (size_t i = 0; i < n; i++)
+		fprintf(file, "%s%s", i ? "," : "", each);
+	fputs(behind, file);
+	if (fflush(file))
+		abort();
+	fd = dup(fileno(file));
+	fclose(file);
+	if (fd < 0 || lseek(fd, 0, SEEK_SET))
+		abort();
+	return fd;
+}
+
+static long most_memory(void)
+{
+	struct rusage usage;
+
+	return getrusage(RUSAGE_SELF, &usage) ? 0 : usage.ru_maxrss;
+}
+
+/* An answer takes little more memory than its bytes, whatever is in it: a tree of 2 MB took 165. */
+static void bounded(void)
+{
+	static const char other[] = "{\"scope\":\"As\",\"value\":\"1\",\"duration\":\"1h\"}";
+	static const struct {
+		const char *before, *each;
+		size_t n;
+		const char *behind, *why; /* why: NULL: it is taken */
+	} answers[] = {
+		{ "{\"deleted\":null,\"new\":[", other, 200000, "]}", NULL },
+		{ "{\"deleted\":null,\"new\":[", "{}", 3000000, "]}", "without a scope" },
+		{ "{\"deleted\":null,\"new\":[{\"scope\":[", "[]", 3000000, "]}]}", "no decisions" },
+		{ "{\"deleted\":null,\"new\":[],\"more\":[", "1", 5000000, "]}", "no decisions" },
+		{ "{\"deleted\":null,\"new\":[", other, 1000001, "]}", "more than 1000000" },
+	};
+
+	for (size_t i = 0; i < sizeof(answers) / sizeof(*answers); i++) {
+		int fd = file_of_many(answers[i].before, answers[i].each, answers[i].n, answers[i].behind);
+		long before = most_memory(), bytes = (long)lseek(fd, 0, SEEK_END) / 1024, more;
+		struct decision_changes c;
+		int err = decisions_read(&c, fd, NOW);
+
+		close(fd);
+		more = most_memory() - before;
+		CHECK(answers[i].why ? err && strstr(reason(err), answers[i].why) : !err && c.others == answers[i].n,
+		      "%zu: %s", i, err ? reason(err) : "it is taken");
+		if (!err)
+			changes_free(&c);
+#ifndef __SANITIZE_ADDRESS__ /* which keeps what was freed */
+		CHECK(more < bytes + 8192, "%zu: %ld KiB for %ld", i, more, bytes);
+#endif
+	}
+}
+
 static const struct ktap_case cases[] = {
-	{ "reads", reads },	    { "at once", at_once },	{ "bounds", bounds },
-	{ "over time", over_time }, { "left over", left_over },
+	{ "bounded", bounded }, { "reads", reads },	    { "refuses", refuses },	{ "at once", at_once },
+	{ "bounds", bounds },	{ "over time", over_time }, { "left over", left_over },
 };
 
 int main(void)

@@ -19,6 +19,10 @@
 #define SECONDS_MOST 6e9
 /* Answers give what is left, and are under way: an end that is so near is the same. */
 #define SAME_SECONDS 2
+/* Of each kind in an answer: agents have some hundred thousand. */
+#define DECISIONS_MOST 1000000
+/* Bytes of one of them, of which agents write some three hundred. */
+#define VALUE_MOST 65536
 
 /* "3h59m57.5s", as Go writes it; false: it is none. */
 static bool read_duration(const char *text, double *seconds)
@@ -84,26 +88,128 @@ static int read_one(struct decision *d, const json_t *object, int64_t now)
 	return 0;
 }
 
-static int read_all(struct decisions *decisions, const json_t *array, int64_t now, size_t *others)
-{
-	size_t i;
-	const json_t *object;
-	int err = 0;
+/* --- The document: a tree of all of it would take eighty times its bytes, so each decision has its own --- */
 
-	if (array && !json_is_array(array) && !json_is_null(array))
-		return because(-EINVAL, "decisions that are no array");
-	for (i = 0; i < json_array_size(array) && err >= 0; i++) {
-		object = json_array_get(array, i);
-		if (!GROW(decisions->at, decisions->n))
-			return -ENOMEM;
-		err = read_one(&decisions->at[decisions->n], object, now);
-		decisions->n += !err;
-		*others += err > 0;
-	}
-	return err < 0 ? err : 0;
+struct text {
+	const char *at, *end;
+};
+
+/* The next byte that is no blank; 0: there is none. */
+static char next_of(struct text *t)
+{
+	while (t->at < t->end && memchr(" \t\r\n", *t->at, 4))
+		t->at++;
+	return t->at < t->end ? *t->at : '\0';
 }
 
-/* At once: jansson asks the kernel for each byte of a descriptor. */
+static bool take(struct text *t, char c)
+{
+	bool is = next_of(t) == c;
+
+	t->at += is;
+	return is;
+}
+
+static int take_value(struct text *t, json_t **value)
+{
+	size_t left = (size_t)(t->end - t->at);
+	json_error_t error;
+
+	*value = json_loadb(t->at, left < VALUE_MOST ? left : VALUE_MOST,
+			    JSON_DECODE_ANY | JSON_DISABLE_EOF_CHECK | JSON_REJECT_DUPLICATES, &error);
+	if (!*value)
+		return because(-EINVAL, "no decisions: %s", error.text);
+	t->at += error.position;
+	return 0;
+}
+
+static int take_decision(struct text *t, struct decisions *decisions, int64_t now, size_t *others)
+{
+	json_t *object;
+	int err = take_value(t, &object);
+
+	if (err)
+		return err;
+	if (decisions->n + *others >= DECISIONS_MOST)
+		err = because(-E2BIG, "more than %d decisions", DECISIONS_MOST);
+	else if (!GROW(decisions->at, decisions->n))
+		err = -ENOMEM;
+	else
+		err = read_one(&decisions->at[decisions->n], object, now);
+	json_decref(object);
+	if (err < 0)
+		return err;
+	decisions->n += !err;
+	*others += err > 0;
+	return 0;
+}
+
+static int take_decisions(struct text *t, struct decisions *decisions, int64_t now, size_t *others)
+{
+	json_t *value;
+	int err;
+
+	if (!take(t, '[')) {
+		err = take_value(t, &value);
+		if (!err && !json_is_null(value))
+			err = because(-EINVAL, "decisions that are no array");
+		json_decref(value);
+		return err;
+	}
+	if (take(t, ']'))
+		return 0;
+	do
+		err = take_decision(t, decisions, now, others);
+	while (!err && take(t, ','));
+	return err || take(t, ']') ? err : because(-EINVAL, "no decisions: they break off");
+}
+
+/* What else the answer has is of no interest. */
+static int take_member(struct text *t, struct decision_changes *c, int64_t now, bool found[2], size_t *ended)
+{
+	json_t *name, *value = NULL;
+	int err = take_value(t, &name), which;
+
+	if (err)
+		return err;
+	which = !json_is_string(name) || !take(t, ':')	      ? -1
+		: !strcmp(json_string_value(name), "new")     ? 0
+		: !strcmp(json_string_value(name), "deleted") ? 1
+							      : 2;
+	if (which < 0 || (which < 2 && found[which]))
+		err = because(-EINVAL, "no decisions: %s", which < 0 ? "no JSON" : "they come twice");
+	else if (which == 2)
+		err = take_value(t, &value);
+	else if (which == 1)
+		err = take_decisions(t, &c->deleted, now, ended);
+	else
+		err = take_decisions(t, &c->added, now, &c->others);
+	if (which >= 0 && which < 2)
+		found[which] = true;
+	json_decref(value);
+	json_decref(name);
+	return err;
+}
+
+static int take_answer(struct text *t, struct decision_changes *c, int64_t now)
+{
+	bool found[2] = { false };
+	size_t ended = 0;
+	int err;
+
+	if (!take(t, '{') || next_of(t) != '"')
+		return because(-EINVAL, "no decisions: another document");
+	do
+		err = take_member(t, c, now, found, &ended);
+	while (!err && take(t, ','));
+	if (err)
+		return err;
+	if (!take(t, '}') || next_of(t) || t->at < t->end)
+		return because(-EINVAL, "no decisions: the answer breaks off, or goes on");
+	return found[0] && found[1] ? 0 : because(-EINVAL, "no decisions: another document");
+}
+
+/* At once: jansson would ask the kernel for each byte of a descriptor. */
 static int read_file(int file, char **text, size_t *bytes)
 {
 	struct stat is;
@@ -129,23 +235,15 @@ static int read_file(int file, char **text, size_t *bytes)
 
 int decisions_read(struct decision_changes *c, int file, int64_t now)
 {
-	json_error_t error;
-	size_t ended = 0, bytes;
-	json_t *answer = NULL;
+	size_t bytes;
 	char *text = NULL;
 	int err = read_file(file, &text, &bytes);
 
 	*c = (struct decision_changes){ 0 };
 	if (err)
 		return err;
-	answer = json_loadb(text, bytes, JSON_REJECT_DUPLICATES, &error);
+	err = take_answer(&(struct text){ text, text + bytes }, c, now);
 	free(text);
-	if (!json_is_object(answer) || !json_object_get(answer, "new") || !json_object_get(answer, "deleted"))
-		err = because(-EINVAL, "no decisions: %s", answer ? "another document" : error.text);
-	else
-		err = read_all(&c->added, json_object_get(answer, "new"), now, &c->others)
-			      ?: read_all(&c->deleted, json_object_get(answer, "deleted"), now, &ended);
-	json_decref(answer);
 	if (err)
 		changes_free(c);
 	return err;
