@@ -409,6 +409,9 @@ static void planned(void)
 	kept_settings.memory_max = 1ULL << 41;
 	applied("reverting, and there is more");
 	options.reverting = false;
+	kept_settings.layout = LAYOUT_LANES2;
+	applied("of another layout");
+	kept_settings.layout = LAYOUT_AUTO;
 	kept_settings.labels = false;
 	applied("without labels");
 	is_ending = true;
@@ -417,7 +420,7 @@ static void planned(void)
 	is_scoped = true;
 	applied("but with a scope");
 	is_scoped = false;
-	counted = "45.0.1.1 2001:db8:1::/48";
+	counted = "45.0.1.1 2001:db8:7::/48";
 	applied("but with a list that counts");
 	kept_settings.exact = false;
 	applied("that, and no roster");

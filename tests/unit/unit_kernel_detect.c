@@ -56,8 +56,10 @@ static int given_live_open(struct live *live, const struct context *context)
 
 static bool given_overtaken(struct live *live)
 {
-	if (!overtaken)
+	if (!overtaken) {
+		live->err = live_errno;
 		return false;
+	}
 	overtaken--;
 	does("overtaken");
 	live->err = live_errno;
@@ -808,6 +810,13 @@ static void gone_without_another(void)
 	pinned[MAP_TRUSTED] = NULL;
 }
 
+/* Nor can it be told which is in force now. */
+static void gone_and_unreadable(void)
+{
+	gone_without_another();
+	live_errno = -EIO;
+}
+
 static void without_tick(void)
 {
 	suspects_there();
@@ -1125,6 +1134,7 @@ static const struct scenario all[] = {
 	{ "seen, another comes into force", replaced, seen_once_only, ONCE },
 	{ "seen, another that cannot be read", replaced_by_none, seen_once_only, ONCE },
 	{ "seen, a pin is lost", gone_without_another, seen_once_only, ONCE },
+	{ "seen, a pin is lost, and what is in force cannot be read", gone_and_unreadable, seen_once_only, ONCE },
 	{ "seen, without a tick", without_tick, seen_once_only, ONCE },
 	{ "seen, without buckets", without_buckets, seen_once_only, ONCE },
 	{ "seen, it does not fit", does_not_fit, seen_once_only, ONCE },
