@@ -368,6 +368,39 @@ static void no_more_than_it_may(void)
 	empty_directory();
 }
 
+/* Whose words were forgotten has room for as many again; whom no rule names is not known any more. */
+static void forgotten(void)
+{
+	struct member_limits limits = {
+		.entries = 3, .ttl = 60, .wide = { 24, 48 }, .rate = MEMBER_RATE_MOST, .quorum = 1
+	};
+	struct member member;
+	struct change change;
+	char text[32];
+	size_t n;
+
+	begin(&change);
+	ENOUGH(!account_rule(&change, "a", &limits) && !account_rule(&change, MEMBER_ANY, &limits));
+	for (int round = 0; round < 2; round++) {
+		for (int i = 0; i < 8; i++) {
+			snprintf(text, sizeof(text), "198.51.%d.%d", 100 + round, i / 2);
+			CHECK(is_taken(&change, "a", text, 60) == (i < 6), "round %d: %s", round, text);
+		}
+		n = 7;
+		CHECK(!account_forget(&change, "a", &n) && n == 3, "round %d: %zu are forgotten", round, n);
+	}
+	CHECK(is_taken(&change, "b", "203.0.113.1", 60) && !account_forget(&change, "b", &n) && n == 1, "of any: %zu",
+	      n);
+	CHECK(account_forget(&change, "b", &n) == -ENOENT && !n, "it is known still");
+	CHECK(account_forget(&change, MEMBER_ANY, &n) == -ENOENT && !n, "any is nobody");
+	ENOUGH(!accounts_put(&change));
+	CHECK(!state_member_get(change.state, "a", &member) &&
+		      err_is(state_member_get(change.state, "b", &member), ENOENT),
+	      "who is known");
+	end(&change);
+	empty_directory();
+}
+
 /* What this machine needs is not banned by others, and nothing else stops for that. */
 static void what_this_machine_needs(void)
 {
@@ -404,6 +437,7 @@ int main(void)
 	static const struct ktap_case cases[] = {
 		{ "random words of members against a model", against_the_model },
 		{ "no more than it may", no_more_than_it_may },
+		{ "forgotten", forgotten },
 		{ "what this machine needs", what_this_machine_needs },
 	};
 
