@@ -433,4 +433,4 @@ what_it_needs() {
 	verdicts 45.50.0.2=pass
 }
 
-run_cases all_at_once "all_at_once --shared" sshd_alone "by_destination auto" "by_destination tc" what_leaves live_bans live_bans_said live_bans_apart what_is_said kept what_cannot_be by_interface what_it_needs
+run_cases all_at_once "all_at_once --shared" sshd_alone "by_destination auto" "by_destination tc" what_leaves live_bans live_bans_said live_bans_apart what_is_said kept what_cannot_be what_it_needs by_interface
