@@ -88,4 +88,22 @@ __attribute__((unused)) static bool shows_as(struct shows *s, const char *name)
 		     (int)strcspn(known, "\n"), known);
 }
 
+struct scene {
+	const char *name;
+	void (*happens)(void);
+};
+
+/* One after the other, each from the beginning. */
+__attribute__((unused)) static void shows_scenes(struct shows *s, const struct scene *scenes, size_t n,
+						 void (*begin)(void))
+{
+	for (size_t i = 0; i < n; i++) {
+		if (begin)
+			begin();
+		shows_begin(s);
+		scenes[i].happens();
+		shows_as(s, scenes[i].name);
+	}
+}
+
 #endif

@@ -517,19 +517,12 @@ static void if_needed(void)
 
 static void word_for_word(void)
 {
-	static const struct {
-		const char *name;
-		void (*happens)(void);
-	} each[] = { { "in order", in_order },	   { "each fails", each_fails }, { "planned", planned },
-		     { "lines of memory", lines }, { "guarded", guarded },	 { "bits alone", bits_alone },
-		     { "if needed", if_needed } };
+	static const struct scene scenes[] = { { "in order", in_order },  { "each fails", each_fails },
+					       { "planned", planned },	  { "lines of memory", lines },
+					       { "guarded", guarded },	  { "bits alone", bits_alone },
+					       { "if needed", if_needed } };
 
-	for (size_t i = 0; i < sizeof(each) / sizeof(each[0]); i++) {
-		again();
-		shows_begin(&shows);
-		each[i].happens();
-		shows_as(&shows, each[i].name);
-	}
+	shows_scenes(&shows, scenes, sizeof(scenes) / sizeof(scenes[0]), again);
 	again();
 }
 

@@ -538,21 +538,13 @@ static void by_rate(void)
 
 static void word_for_word(void)
 {
-	static const struct {
-		const char *name;
-		void (*happens)(void);
-	} each[] = { { "in the way", in_the_way },
-		     { "what becomes of it", becomes },
-		     { "covered", is_covered },
-		     { "wide", is_wide },
-		     { "by its rate", by_rate } };
+	static const struct scene scenes[] = { { "in the way", in_the_way },
+					       { "what becomes of it", becomes },
+					       { "covered", is_covered },
+					       { "wide", is_wide },
+					       { "by its rate", by_rate } };
 
-	for (size_t i = 0; i < sizeof(each) / sizeof(each[0]); i++) {
-		again();
-		shows_begin(&shows);
-		each[i].happens();
-		shows_as(&shows, each[i].name);
-	}
+	shows_scenes(&shows, scenes, sizeof(scenes) / sizeof(scenes[0]), again);
 	memory_release(&in_image);
 	memory_release(&in_force);
 }

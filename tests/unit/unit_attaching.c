@@ -893,18 +893,13 @@ static void completes(void)
 
 static void word_for_word(void)
 {
-	static const struct {
-		const char *name;
-		void (*happens)(void);
-	} each[] = { { "two", one },	       { "each option", options }, { "in place", in_place },
-		     { "on trial", on_trial }, { "not there", missing },   { "ports", of_ports },
-		     { "detach", detach },     { "restore", restored },	   { "half changed", completes } };
+	static const struct scene scenes[] = {
+		{ "two", one },		  { "each option", options }, { "in place", in_place },
+		{ "on trial", on_trial }, { "not there", missing },   { "ports", of_ports },
+		{ "detach", detach },	  { "restore", restored },    { "half changed", completes }
+	};
 
-	for (size_t i = 0; i < sizeof(each) / sizeof(each[0]); i++) {
-		shows_begin(&shows);
-		each[i].happens();
-		shows_as(&shows, each[i].name);
-	}
+	shows_scenes(&shows, scenes, sizeof(scenes) / sizeof(scenes[0]), NULL);
 	anew();
 }
 

@@ -434,21 +434,13 @@ static void damaged(void)
 
 static void word_for_word(void)
 {
-	static const struct {
-		const char *name;
-		void (*happens)(void);
-	} each[] = { { "little", little },
-		     { "overdue", overdue },
-		     { "on trial", on_trial },
-		     { "runs out", runs_out },
-		     { "damaged", damaged } };
+	static const struct scene scenes[] = { { "little", little },
+					       { "overdue", overdue },
+					       { "on trial", on_trial },
+					       { "runs out", runs_out },
+					       { "damaged", damaged } };
 
-	for (size_t i = 0; i < sizeof(each) / sizeof(each[0]); i++) {
-		again();
-		shows_begin(&shows);
-		each[i].happens();
-		shows_as(&shows, each[i].name);
-	}
+	shows_scenes(&shows, scenes, sizeof(scenes) / sizeof(scenes[0]), again);
 }
 
 int main(void)

@@ -283,21 +283,13 @@ static void rates(void)
 
 static void word_for_word(void)
 {
-	static const struct {
-		const char *name;
-		void (*happens)(void);
-	} each[] = { { "each kind", each_kind },
-		     { "interfaces", interfaces },
-		     { "again", again },
-		     { "texts", texts },
-		     { "rates", rates } };
+	static const struct scene scenes[] = { { "each kind", each_kind },
+					       { "interfaces", interfaces },
+					       { "again", again },
+					       { "texts", texts },
+					       { "rates", rates } };
 
-	for (size_t i = 0; i < sizeof(each) / sizeof(each[0]); i++) {
-		begin();
-		shows_begin(&shows);
-		each[i].happens();
-		shows_as(&shows, each[i].name);
-	}
+	shows_scenes(&shows, scenes, sizeof(scenes) / sizeof(scenes[0]), begin);
 }
 
 int main(void)
