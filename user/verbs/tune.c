@@ -159,7 +159,7 @@ int verb_tune(const struct call *call)
 	const struct options *o = call->options;
 	struct change *change = NULL;
 	struct state *look = NULL;
-	struct settings settings, before = { 0 };
+	struct settings settings = { 0 }, before = { 0 };
 	bool news = false;
 	int err = call->context->check ? check(call) : 0;
 
