@@ -62,7 +62,7 @@ enum dropped_before guard_before(struct state *state, const struct live *live, c
 {
 	enum dropped_before before = DROPPED_AS_NOW;
 	struct scopes *t = NULL;
-	__u32 answer;
+	__u32 answer = ANSWER_UNPARSED;
 	__u64 of;
 
 	if (!live_answer(live, own->source, &answer) || !answer_drops(answer))

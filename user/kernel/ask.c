@@ -111,7 +111,7 @@ bool live_answer(const struct live *live, struct addr addr, __u32 *answer)
 
 bool live_drops(const struct live *live, struct addr addr)
 {
-	__u32 answer;
+	__u32 answer = ANSWER_UNPARSED;
 
 	return live_answer(live, addr, &answer) && answer_drops(answer);
 }
