@@ -357,6 +357,11 @@ is_banned() {
 	"$XDP_BLOOM" test "$1" &>/dev/null
 }
 
+is_let_in() {
+	"$XDP_BLOOM" bans &>/dev/null
+	! is_banned "$1"
+}
+
 # The same words by the service: a config line, and a new version of a feed.
 by_the_service() {
 	local address what n=0
@@ -471,4 +476,72 @@ by_no_chance() {
 	done
 }
 
-run_cases shows_all by_a_liar table by_the_service spares_at_boot embedded by_no_chance
+# What is granted for a while, or for what waits to be confirmed, is granted for that: what stays longer is asked about.
+for_a_while() {
+	local address=45.0.0.254 it="bans 45.0.0.254, a gateway in use (route table 254)" in=''
+
+	veth 0
+	ip addr add 45.0.0.1/24 dev edge0
+	ip route add default via $address
+	echo $address >it
+	printf '%s\n' 198.51.100.{1..9} >other
+	bloom image make it.image it
+	for in in '' scoped; do
+		[ -z "$in" ] || bloom load scoped other --only tcp/22
+		bloom add $address --ttl 1h --force
+		bloom load other other
+		bloom rotate
+		bloom add $address --ttl 50m
+		refused "$it" load second it
+		refused "$it" load second it --only tcp/22
+		refused "$it" add $address --ttl 2h
+		refused "$it" add $address
+		refused "$it" add 45.0.0.254/31 --ttl 2h
+		echo "+$address 2h" >lines
+		expect 1 "$XDP_BLOOM" follow - <lines
+		grep -q "$it" err || fail "what follow says: $(cat err)"
+		printf 'load other other\nload second it\n' >commands
+		refused "$it" batch commands
+		bloom load second it --shadow
+		refused "$it" enforce second
+		bloom enforce second --force
+		bloom rotate
+		bloom add $address --ttl 2h
+		bloom del $address
+		bloom load third it
+		verdicts $address=drop
+		bloom unload second third
+		is "$(get "[.needs[]|select(.granted)]|length" guards)" 0 "what is granted without a ban"
+		# What waits goes back, and leaves nothing behind it.
+		bloom load second it --confirm 1h --force
+		bloom rotate
+		bloom load third it --confirm 30m
+		refused "$it" load fourth it --confirm 2h
+		refused "$it" load fourth it
+		refused "$it" add $address
+		bloom confirm
+		bloom load fourth it
+		bloom unload second third fourth
+		bloom add $address --confirm 1h --force
+		refused "$it" load second it
+		bloom confirm
+		bloom load second it
+		bloom unload second
+		bloom del $address
+		bloom load second it --confirm 2 --force
+		refused "$it" load third it
+		wait_until "$address passes" is_let_in $address
+		bloom unload other ${in:+scoped}
+	done
+	bloom image make other.image other
+	bloom load --image other.image
+	bloom add $address --ttl 1h --force
+	bloom rotate
+	refused "$it" add $address
+	refused "$it" load --image it.image
+	bloom load --image it.image --force
+	bloom rotate
+	bloom add $address
+}
+
+run_cases shows_all by_a_liar table by_the_service spares_at_boot embedded by_no_chance for_a_while

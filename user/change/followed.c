@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "change/change.h"
 #include "change/guard_rails.h"
+#include "change/guard_until.h"
 #include "change/list_edit.h"
 #include "change/own_addresses.h"
 #include "state/grants.h"
@@ -66,18 +67,20 @@ static bool is_in(const void *set, struct addr addr)
 	return ranges_covering(set, addr) >= 0;
 }
 
-/* What is allowed is needed no less, but needs nothing from us. */
+/* What is allowed is needed no less, but needs nothing from us; and what was granted for a while, was for a while. */
 static int spare(struct state *state, struct ranges *set, struct followed_put *put)
 {
 	struct ranges needs = RANGES_EMPTY, allowed = RANGES_EMPTY, left;
 	int err =
 		state_allowed(state, &allowed) ?: own_addresses(state, false, is_in, set, &put->spared, &put->spared_n);
+	bool *endless = err ? NULL : calloc(put->spared_n + 1, sizeof(*endless));
 	size_t n = 0;
 
+	err = err ?: (endless ? guard_endless(state, put->spared, put->spared_n, endless) : -ENOMEM);
 	for (size_t i = 0; i < put->spared_n && !err; i++) {
 		struct own_address *own = &put->spared[i];
 
-		if (state_granted(state, own->addr) || is_in(&allowed, own->addr))
+		if ((endless[i] && state_granted(state, own->addr)) || is_in(&allowed, own->addr))
 			continue;
 		err = ranges_add_prefix(&needs, own->addr, addr_width(own->addr.family));
 		put->spared[n++] = *own;
@@ -92,6 +95,7 @@ static int spare(struct state *state, struct ranges *set, struct followed_put *p
 			*set = left;
 		}
 	}
+	free(endless);
 	ranges_free(&needs);
 	ranges_free(&allowed);
 	return err;

@@ -28,17 +28,19 @@ static bool list_dropped(struct state *state, const struct scopes *t, __u64 of, 
 	return is;
 }
 
-/* Live bans have no scope. */
+/* Live bans have no scope. Behind one that ends, others may end: for how long is compared elsewhere (guard_until.h). */
 static bool bans_dropped(struct state *state, const struct scopes *t, __u64 of, struct addr addr)
 {
-	struct ranges one = RANGES_EMPTY, bans = RANGES_EMPTY;
+	struct ranges one = RANGES_EMPTY, lasting = RANGES_EMPTY, ending = RANGES_EMPTY;
 	struct scope all = { 0 };
 	bool is = !ranges_add_prefix(&one, addr, addr_width(addr.family)) && !ranges_finish(&one) &&
-		  !state_bans_set(state, time(NULL), &one, &bans) &&
-		  (ranges_covering(&bans, addr) < 0 || scopes_drop(t, of, &all));
+		  !state_bans_sets(state, time(NULL), &one, &lasting, &ending) &&
+		  ((ranges_covering(&lasting, addr) < 0 && (of & SCOPE_ENDS || ranges_covering(&ending, addr) < 0)) ||
+		   scopes_drop(t, of, &all));
 
 	ranges_free(&one);
-	ranges_free(&bans);
+	ranges_free(&lasting);
+	ranges_free(&ending);
 	return is;
 }
 
@@ -75,8 +77,8 @@ enum dropped_before guard_before(struct state *state, const struct live *live, c
 		return DROPPED_LESS;
 	}
 	of = t->of[ANSWER_LABEL(answer)];
-	/* A live ban that ends drops all of it until then. */
-	if (of && !(of & SCOPE_ENDS) && !all_dropped(state, t, of, own->addr, image))
+	/* Whatever a live ban that ends drops of it until then. */
+	if (of && !all_dropped(state, t, of, own->addr, image))
 		before = DROPPED_LESS;
 	free(t);
 	return before;

@@ -10,6 +10,7 @@
 #include "change/guard_before.h"
 #include "change/guard_culprit.h"
 #include "change/guard_rails.h"
+#include "change/guard_until.h"
 #include "change/own_addresses.h"
 #include "kernel/ask.h"
 #include "kernel/live.h"
@@ -98,17 +99,30 @@ static int judge(const struct asked *a, const struct own_address *own)
 	return exceptions_add(a->state, own->addr);
 }
 
-static int ask(const struct asked *a, const struct own_address *own)
+static int ask(const struct asked *a, const struct own_address *own, bool longer)
 {
 	enum dropped_before before;
 
 	if (is_forced(a->guard, own->addr))
 		return state_grant(a->state, own->addr);
 	before = guard_before(a->state, a->live, own, a->guard->fixed);
-	/* What was granted is what was dropped then, and not more of it. */
-	if (state_granted(a->state, own->addr) ? before != DROPPED_LESS : !a->guard->afresh && before == DROPPED_AS_NOW)
+	/* What was granted is what was dropped then, not more of it, and not for longer. */
+	if (!longer && (state_granted(a->state, own->addr) ? before != DROPPED_LESS
+							   : !a->guard->afresh && before == DROPPED_AS_NOW))
 		return 0;
 	return judge(a, own);
+}
+
+/* The first that it bans is the one that is named. */
+static int ask_each(const struct asked *a, const struct own_address *own, size_t n)
+{
+	bool *longer = calloc(n + 1, sizeof(*longer));
+	int err = longer ? guard_longer(a->state, a->live->context, own, n, longer) : -ENOMEM;
+
+	for (size_t i = 0; i < n && !err; i++)
+		err = ask(a, &own[i], longer[i]);
+	free(longer);
+	return err;
 }
 
 static int end_grants(const struct asked *a)
@@ -141,9 +155,7 @@ int guard_needs(struct guard *guard, struct state *state, const struct live *liv
 		warn("%s", reason(err));
 		err = n = 0;
 	}
-	/* The first that it bans is the one that is named. */
-	for (size_t i = 0; i < n && !err; i++)
-		err = ask(&a, &own[i]);
+	err = err ?: ask_each(&a, own, n);
 	free(own);
 	return err || !whole ? err : end_grants(&a);
 }
