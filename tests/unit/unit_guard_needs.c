@@ -1,0 +1,366 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What the guard rails ask of each need, what they say, and what is granted then: word for word. */
+#include "own_state.h"
+#include "shown.h"
+
+#include "bpf/decide.h"
+#include "change/exceptions.h"
+#include "change/guard_before.h"
+#include "change/guard_culprit.h"
+#include "change/guard_needs.h"
+#include "change/guard_rails.h"
+#include "change/guard_until.h"
+#include "change/own_addresses.h"
+#include "kernel/ask.h"
+#include "kernel/live.h"
+#include "state/events.h"
+#include "state/grants.h"
+
+static const struct shown known[] = {
+#include "unit_guard_needs.txt"
+};
+
+static struct shows shows = { .file = "tests/unit/unit_guard_needs.txt",
+			      .known = known,
+			      .n = sizeof(known) / sizeof(known[0]) };
+
+/* --- The machine: what it needs, and what is dropped of it
+ * ------------------------------------------------------------ */
+
+#define NEEDS 3
+
+static const struct own_address machine[NEEDS] = {
+	{ .addr = { 0xc6336401, 4 }, .what = "a gateway in use", .where = "route table 254" },
+	{ .addr = { 0xc6336402, 4 }, .what = "somebody who is connected", .where = "TCP port 22", .guest = true },
+	{ .addr = { (ip6)0x20010db8 << 96 | 9, 6 }, .what = "a name server in use", .where = "/etc/resolv.conf" },
+};
+
+static struct given {
+	enum dropped_before before[NEEDS];
+	bool longer[NEEDS];
+	int needs_err, longer_err, exception_err;
+	const char *culprit;
+	bool drops[NEEDS]; /* by what is in force */
+} given;
+
+static int given_needs(struct state *state, bool destinations, own_wanted_fn *wanted, const void *arg,
+		       struct own_address **list, size_t *n)
+{
+	(void)state;
+	printf("  asked%s\n", destinations ? " about destinations" : "");
+	*list = calloc(NEEDS, sizeof(**list));
+	*n = 0;
+	for (size_t i = 0; i < NEEDS && *list; i++)
+		if (!wanted || wanted(arg, machine[i].addr))
+			(*list)[(*n)++] = machine[i];
+	return given.needs_err ? because(given.needs_err, "who is connected cannot be asked") : 0;
+}
+
+static size_t place(struct addr addr)
+{
+	size_t i = 0;
+
+	while (machine[i].addr.num != addr.num)
+		i++;
+	return i;
+}
+
+static enum dropped_before given_before(struct state *state, const struct live *live, const struct own_address *own,
+					bool image)
+{
+	(void)state;
+	(void)live;
+	if (image)
+		printf("  an image\n");
+	return given.before[place(own->addr)];
+}
+
+static int given_longer(struct state *state, const struct context *context, const struct own_address *own, size_t n,
+			bool *longer)
+{
+	(void)state;
+	(void)context;
+	for (size_t i = 0; i < n; i++)
+		longer[i] = given.longer[place(own[i].addr)];
+	return given.longer_err;
+}
+
+static const char *given_culprit(char text[CULPRIT_TEXT_MAX], const struct guard *guard, struct state *state,
+				 struct addr addr)
+{
+	(void)guard;
+	(void)state;
+	(void)addr;
+	snprintf(text, CULPRIT_TEXT_MAX, "%s", given.culprit ?: "");
+	return text;
+}
+
+static int given_exception(struct state *state, struct addr addr)
+{
+	char text[PREFIX_TEXT_MAX];
+
+	(void)state;
+	printf("  an exception: %s\n", prefix_text(text, addr, -1));
+	return given.exception_err;
+}
+
+__attribute__((format(printf, 1, 2))) static void given_warn(const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	printf("  ! ");
+	vprintf(fmt, args);
+	va_end(args);
+	putchar('\n');
+}
+
+__attribute__((format(printf, 3, 4))) static void given_event(const struct context *context, struct event what,
+							      const char *fmt, ...)
+{
+	va_list args;
+
+	(void)context;
+	printf("  event %s of %llu: ", what.kind == EVENT_GUARD ? "guard" : "?", (unsigned long long)what.generation);
+	va_start(args, fmt);
+	vprintf(fmt, args);
+	va_end(args);
+	putchar('\n');
+}
+
+static bool given_drops(const struct live *live, struct addr addr)
+{
+	(void)live;
+	return given.drops[place(addr)];
+}
+
+#define own_addresses  given_needs
+#define guard_before   given_before
+#define guard_longer   given_longer
+#define culprit_text   given_culprit
+#define exceptions_add given_exception
+#define event(...)     given_event(__VA_ARGS__)
+#define warn	       given_warn
+#define live_drops     given_drops
+#include "change/guard_needs.c"
+#undef own_addresses
+#undef event
+#undef warn
+
+/* --- Scenes
+ * ----------------------------------------------------------------------------------------------------------- */
+
+static struct state *state;
+static struct guard guard;
+static const struct live live = { .context = &own_context, .g.number = 7 };
+
+static void begin(void)
+{
+	given = (struct given){ 0 };
+	guard_free(&guard);
+	guard = (struct guard){ 0 };
+	ENOUGH(!state_again(state));
+}
+
+static struct ranges set_of(const char *prefixes)
+{
+	struct ranges set = RANGES_EMPTY;
+	struct addr first;
+	unsigned int length;
+
+	while (*prefixes) {
+		size_t n = strcspn(prefixes, " ");
+
+		ENOUGH(!prefix_parse(prefixes, n, &first, &length) && !ranges_add_prefix(&set, first, length));
+		prefixes += n + (prefixes[n] == ' ');
+	}
+	ENOUGH(!ranges_finish(&set));
+	return set;
+}
+
+static void end(int err)
+{
+	struct addr *grants = NULL;
+	char text[PREFIX_TEXT_MAX];
+	size_t n = 0;
+
+	if (err)
+		printf("%s: %s\n", err_is(err, GUARD_REFUSED) ? "refused" : errno_text(err), reason(err));
+	ENOUGH(!state_grants(state, &grants, &n));
+	for (size_t i = 0; i < n; i++)
+		printf("granted: %s\n", prefix_text(text, grants[i], -1));
+	free(grants);
+	if (guard.spared)
+		printf("spared\n");
+}
+
+static void sets(const char *prefixes, bool whole)
+{
+	struct ranges set = set_of(prefixes);
+
+	printf("%s%s\n", *prefixes ? prefixes : "nothing", whole ? " and no more" : "");
+	end(guard_set(&guard, state, &live, &set, whole));
+	ranges_free(&set);
+}
+
+#define ALL "198.51.100.0/24 2001:db8::/32"
+
+static void refuses(void)
+{
+	sets("203.0.113.0/24", false);
+	sets(ALL, false);
+	sets("198.51.100.2", false);
+	sets("2001:db8::8/127", false);
+	given.culprit = "it is 198.51.100.0/24 in list 'drop', drop.txt:3";
+	sets(ALL, false);
+	guard.fixed = guard.destinations = true;
+	sets(ALL, false);
+}
+
+static void goes_on(void)
+{
+	for (size_t i = 0; i < NEEDS; i++)
+		given.before[i] = DROPPED_AS_NOW;
+	sets(ALL, false);
+	given.longer[2] = true;
+	sets(ALL, false);
+	given.longer[2] = false;
+	guard.afresh = true;
+	sets(ALL, false);
+	guard.afresh = false;
+	given.before[1] = DROPPED_LESS;
+	sets(ALL, false);
+}
+
+static void forces(void)
+{
+	struct ranges set = set_of("198.51.100.0/30");
+
+	ENOUGH(!guard_force(&guard, &set));
+	ranges_free(&set);
+	sets("198.51.100.0/24", false);
+	sets(ALL, false);
+	ENOUGH(!guard_force_prefix(&guard, machine[2].addr, 128));
+	sets(ALL, false);
+	guard_free(&guard);
+	guard = (struct guard){ 0 };
+	sets(ALL, false);
+	given.before[0] = DROPPED_AS_NOW;
+	sets(ALL, false);
+	given.before[0] = DROPPED_LESS;
+	sets(ALL, false);
+	given.before[0] = DROPPED_NOT;
+	given.longer[0] = true;
+	sets(ALL, false);
+	guard.everything = true;
+	sets(ALL, false);
+}
+
+static void ends(void)
+{
+	struct ranges gone = set_of("198.51.100.1 198.51.100.3");
+
+	guard.everything = true;
+	sets(ALL, false);
+	sets("198.51.100.0/31", true);
+	sets(ALL, false);
+	end(guard_gone(state, &(struct ranges){ 0 }));
+	end(guard_gone(state, &gone));
+	ranges_free(&gone);
+	sets("", true);
+}
+
+static void spares(void)
+{
+	guard.spare = true;
+	sets(ALL, false);
+	guard.spare = true;
+	sets(ALL, false);
+	begin();
+	guard.spare = guard.fixed = true;
+	sets(ALL, false);
+	begin();
+	guard.spare = true;
+	sets("198.51.100.2", false);
+	given.exception_err = -EIO;
+	sets("198.51.100.1", false);
+}
+
+static void fails(void)
+{
+	given.needs_err = -EPROTO;
+	sets(ALL, false);
+	guard.spare = true;
+	sets(ALL, false);
+	given.needs_err = -ENOMEM;
+	sets(ALL, false);
+	begin();
+	given.longer_err = -EUCLEAN;
+	sets(ALL, false);
+}
+
+static void again(void)
+{
+	guard.everything = true;
+	sets(ALL, false);
+	guard.everything = false;
+	guard.again = true;
+	sets(ALL, false);
+	sets("198.51.100.0/31", true);
+}
+
+static void in_force(void)
+{
+	end(guard_in_force(&guard, state, &live));
+	given.drops[2] = true;
+	end(guard_in_force(&guard, state, &live));
+	given.before[2] = DROPPED_AS_NOW;
+	end(guard_in_force(&guard, state, &live));
+	guard.afresh = true;
+	end(guard_in_force(&guard, state, &live));
+	guard.everything = true;
+	end(guard_in_force(&guard, state, &live));
+}
+
+static void all_of_them(void)
+{
+	struct own_address *list = NULL;
+	size_t n = 0;
+
+	end(guard_all(&guard, state, &list, &n));
+	printf("%zu needs\n", n);
+	free(list);
+	given.needs_err = -EPROTO;
+	end(guard_all(&guard, state, &list, &n));
+	free(list);
+	guard.again = true;
+	end(guard_all(&guard, state, &list, &n));
+	printf("%zu needs, %s\n", n, list ? "and a list" : "none");
+	guard.again = false;
+	guard.spare = true;
+	end(guard_all(&guard, state, &list, &n));
+	printf("%zu needs, %s\n", n, list ? "and a list" : "none");
+}
+
+static void scenes(void)
+{
+	static const struct scene all[] = {
+		{ "refuses", refuses }, { "goes on", goes_on },	  { "forces", forces },
+		{ "ends", ends },	{ "spares", spares },	  { "fails", fails },
+		{ "again", again },	{ "in force", in_force }, { "all of them", all_of_them },
+	};
+
+	state = opened(true);
+	if (!state || !CHECK(!state_commit(state), "%s", reason(-EIO)))
+		return;
+	shows_scenes(&shows, all, sizeof(all) / sizeof(all[0]), begin);
+	guard_free(&guard);
+	state_close(state);
+}
+
+int main(void)
+{
+	static const struct ktap_case cases[] = { { "scenes", scenes } };
+
+	return own_state_run(cases, sizeof(cases) / sizeof(*cases));
+}
