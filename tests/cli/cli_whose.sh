@@ -28,6 +28,23 @@ PYTHON
 	export XDP_BLOOM_STATE=$WORK/under/way/state
 }
 
+# read_only COMMAND...: as it would be under the mounts of a service, where none of it can be written to.
+read_only() {
+	# shellcheck disable=SC2016 # for that shell
+	unshare --mount sh -c 'mount --bind "$0" "$0" && mount -o remount,bind,ro "$0" && cd "$0" && exec "$@"' "$WORK" "$@"
+}
+
+# refused_both_ways WHY ARGS...
+refused_both_ways() {
+	local why=$1
+
+	shift
+	expect 2 "$XDP_BLOOM" "$@"
+	one_line "$why"
+	[ -n "$no_sandbox" ] || expect 2 read_only "$XDP_BLOOM" "$@"
+	one_line "$why"
+}
+
 # given HOW PATH WHY COMMAND...: the command is refused while PATH is so, and taken before and afterwards.
 given() {
 	local how=$1 path=$2 why=$3 mode owner
@@ -37,12 +54,12 @@ given() {
 	owner=$(stat -c %u "$path")
 	expect 0 "$XDP_BLOOM" "$@"
 	${how} "$path"
-	expect 2 "$XDP_BLOOM" "$@"
-	one_line "$why"
+	refused_both_ways "$why" "$@"
 	grep -qF "$path" err || fail "it does not say what: $(cat err)"
 	chown -h "$owner" "$path"
 	chmod "$mode" "$path"
 	expect 0 "$XDP_BLOOM" "$@"
+	[ -n "$no_sandbox" ] || expect 0 read_only "$XDP_BLOOM" "$@"
 }
 
 # all_ways PATH COMMAND...
@@ -87,8 +104,7 @@ nothing_else_is_read() {
 	rm under/way/state/*
 	for verb in report lists; do
 		chmod 777 under/way/state
-		expect 2 "$XDP_BLOOM" $verb
-		one_line "others may write"
+		refused_both_ways "others may write" $verb
 	done
 }
 

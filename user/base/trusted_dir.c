@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "base/close_fd.h"
@@ -40,13 +39,6 @@ static bool is_trusted(uid_t uid)
 	return !uid || uid == geteuid() || is_unknown(uid);
 }
 
-static bool is_read_only(const char *path)
-{
-	struct statvfs fs;
-
-	return !statvfs(path, &fs) && fs.f_flag & ST_RDONLY;
-}
-
 static int check_owner(const char *path, const struct stat *is, const char *what)
 {
 	if (!is_trusted(is->st_uid))
@@ -55,9 +47,10 @@ static int check_owner(const char *path, const struct stat *is, const char *what
 	return 0;
 }
 
-static bool others_write(const char *path, const struct stat *is)
+/* A mount that is read-only here, as under a service, may be written to elsewhere. */
+static bool others_write(const struct stat *is)
 {
-	return is->st_mode & (S_IWGRP | S_IWOTH) && !is_read_only(path);
+	return is->st_mode & (S_IWGRP | S_IWOTH);
 }
 
 /* A directory on the way. Where others may write, but not take away what is not theirs, the name decides. */
@@ -68,7 +61,7 @@ static int check_step(void *what, const char *directory, const struct stat *is, 
 	int err = check_owner(directory, is, what);
 
 	(void)last;
-	if (err || !others_write(directory, is))
+	if (err || !others_write(is))
 		return err;
 	if (!(is->st_mode & S_ISVTX))
 		return because(-EPERM, "%s: others may write there, and so change %s; chmod go-w", directory,
@@ -141,7 +134,7 @@ int trust_directory(const char *path)
 		return err;
 	if (!S_ISDIR(is.st_mode))
 		return because(-ENOTDIR, "%s: %s", path, strerror(ENOTDIR));
-	if (others_write(path, &is))
+	if (others_write(&is))
 		return because(-EPERM, "%s: others may write there; chmod go-w", path);
 	if (!below)
 		remember(path, &is);
@@ -153,7 +146,7 @@ int trust_file(const char *path, const char *what)
 	struct stat is = { 0 };
 	int err = (is_in_remembered(path, &is) ? 0 : check_way(path, &is, what)) ?: check_owner(path, &is, what);
 
-	if (!err && others_write(path, &is))
+	if (!err && others_write(&is))
 		err = because(-EPERM, "%s: others may write to it, and so change %s; chmod go-w", path, what);
 	return err;
 }
