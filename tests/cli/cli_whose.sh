@@ -128,6 +128,31 @@ hook_is_run() {
 	all_ways "$WORK/hooks" run --check --config "$WORK/under/config"
 }
 
+# Who may write to them decides which lists are believed, or which server.
+keys_are_read() {
+	local key=RWQBAQEBAQEBAYqI49dDHJ3lkgrFF1yRDhkiH7eBuwZe6TsKCmF/AAAA
+
+	mkdir keys
+	echo $key >keys/key.pub
+	echo 192.0.2.1 >keys/ca.pem
+	echo secret >keys/password
+	chmod 600 keys/password
+	echo "load drop https://feeds.example/list --every 1h --key $WORK/keys/key.pub" >keys/config
+	for path in keys keys/key.pub; do
+		all_ways "$WORK/$path" run --check --config "$WORK/keys/config"
+	done
+	echo "fleet join rediss://127.0.0.1 --as edge-1 --ca $WORK/keys/ca.pem --password-file $WORK/keys/password" >keys/joins
+	for path in keys keys/ca.pem keys/password; do
+		all_ways "$WORK/$path" run --check --config "$WORK/keys/joins"
+	done
+	# Before anybody is asked for the list.
+	chmod o+w keys/key.pub
+	expect 2 "$XDP_BLOOM" load drop https://feeds.example/list --key keys/key.pub
+	one_line "keys/key.pub: others may write to it, and so change which lists are believed; chmod go-w"
+	expect 2 "$XDP_BLOOM" load drop https://feeds.example/list --every 1h --key keys/nowhere
+	one_line "no such file"
+}
+
 # Where the pins are to be, another's directory above is refused also before they are, and what his link leads to stays as it
 # is.
 pins_are_made() {
@@ -146,4 +171,4 @@ pins_are_made() {
 	is "$(stat -c %a "$XDP_BLOOM_BPFFS/other")" 700 "the mode of our own"
 }
 
-run_cases state_is_read nothing_else_is_read config_is_read hook_is_run pins_are_made
+run_cases state_is_read nothing_else_is_read config_is_read hook_is_run keys_are_read pins_are_made

@@ -456,7 +456,7 @@ static void is_said(const char *epoch, long long n)
 }
 
 /* A file of that mode with that text; "xN": so many bytes. */
-static void password(const char *what)
+static void put_file(const char *name, const char *what)
 {
 	unsigned int mode, n = 0;
 	const char *text = what;
@@ -464,8 +464,8 @@ static void password(const char *what)
 
 	sscanf(what, "%o%n", &mode, &length);
 	text += length + 1;
-	unlink("password");
-	fd = open("password", O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	unlink(name);
+	fd = open(name, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
 	if (fd < 0 || fchmod(fd, mode))
 		abort();
 	if (sscanf(text, "x%u", &n) == 1)
@@ -488,7 +488,11 @@ static void happens(const char *what)
 		return;
 	}
 	if (!strncmp(what, "password ", 9)) {
-		password(what + 9);
+		put_file("password", what + 9);
+		return;
+	}
+	if (!strncmp(what, "ca ", 3)) {
+		put_file("ca", what + 3);
 		return;
 	}
 	line("* %s", what);
@@ -575,6 +579,7 @@ static const struct step last_words[] = {
 };
 
 static const struct step passwords[] = {
+	{ -1, "ca 600 " },
 	{ -1, "password 600 " },
 	{ 1, "password 600 geheim\r\nmore" },
 	{ 210, "ends" },
@@ -587,7 +592,10 @@ static const struct step passwords[] = {
 	{ 11310, "no password" },
 	{ 11310, "ends" },
 	{ 17000, "password 600 geheim\nmore" },
-	{ 21400, "TERM" },
+	{ 21400, "ca 602 " },
+	{ 21400, "ends" },
+	{ 27000, "ca 600 " },
+	{ 32000, "TERM" },
 	{ 0, NULL },
 };
 
@@ -722,7 +730,7 @@ static void word_for_word(void)
 						 .user = "u",
 						 .prefix = "p:",
 						 .read = "redis://b",
-						 .ca = "/ca",
+						 .ca = "ca",
 						 .pace = 77,
 						 .say = "add",
 						 .password_file = "password" };
@@ -742,6 +750,7 @@ static void word_for_word(void)
 		    (the_watch >= 0 && fcntl(the_watch, F_GETFD) >= 0))
 			line("a descriptor is left");
 		unlink("password");
+		unlink("ca");
 		ENOUGH(!fchdir(top));
 		shows_as(&shows, each[i].name);
 	}

@@ -71,7 +71,7 @@ static int look(struct fleet_process *p)
 
 static int read_password(const char *path, char password[FLEET_PASSWORD_MAX])
 {
-	int fd = open_trusted(path, "the password of this member"), err = fd < 0 ? fd : trust_secret(fd, path);
+	int fd = open_trusted(path, FLEET_PASSWORD_IS), err = fd < 0 ? fd : trust_secret(fd, path);
 	ssize_t n = -1;
 
 	if (!err)
@@ -104,6 +104,7 @@ static int begin(struct fleet_process *p)
 	request.pace = (uint64_t)f->pace;
 	p->failed[0] = '\0';
 	err = err ?:
+	      (*f->ca ? trust_file(f->ca, FLEET_CA_IS) : 0) ?:
 	      talk_start(&p->talk, &request) ?:
 	      state_open(&state, p->context, false) ?:
 	      state_fleet(state, &now);

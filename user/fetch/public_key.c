@@ -10,6 +10,7 @@
 
 #include "base/close_fd.h"
 #include "base/log.h"
+#include "base/trusted_dir.h"
 
 #define FILE_MOST 4096
 #define WANTED	  "a public key of minisign is 56 characters that begin with RW, or a file that has them"
@@ -35,14 +36,16 @@ static const char *what_else(const char *text, size_t length)
 static int read_text(const char *path, char text[FILE_MOST])
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	ssize_t n = fd < 0 ? -1 : read(fd, text, FILE_MOST - 1);
-	int err = n < 0 ? -errno : 0;
+	int err = fd < 0 ? -errno : trust_open_file(fd, path, "which lists are believed");
+	ssize_t n = err ? 0 : read(fd, text, FILE_MOST - 1);
 
+	if (n < 0)
+		err = -errno;
 	close_fd(fd);
 	text[n > 0 ? n : 0] = '\0';
 	if (err_is(err, ENOENT) || err_is(err, ENAMETOOLONG))
 		return because(err, "--key '%.100s': no such file; " WANTED, path);
-	return err ? because(err, "--key %.300s: %s", path, errno_text(err)) : 0;
+	return err && err == -error_number(err) ? because(err, "--key %.300s: %s", path, errno_text(err)) : err;
 }
 
 int public_key_read(char key[PUBLIC_KEY_MAX], const char *from)

@@ -21,6 +21,10 @@
 #define FLEET_SAY_ADD	   "add"
 #define FLEET_SAY_DETECTOR "detector"
 
+/* What others could change who may write to its files. */
+#define FLEET_PASSWORD_IS "the password of this member"
+#define FLEET_CA_IS	  "which server is believed"
+
 struct fleet {
 	char url[FLEET_URL_MAX], name[MEMBER_NAME_MAX], user[FLEET_USER_MAX], prefix[FLEET_PREFIX_MAX];
 	char password_file[FLEET_FILE_MAX], say[BAN_REASON_MAX];

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "base/clean_text.h"
+#include "base/trusted_dir.h"
 #include "change/change.h"
 #include "feeds/fleet.h"
 #include "fleet/acl.h"
@@ -46,9 +47,10 @@ static int take_say(struct fleet *f, const char *say)
 }
 
 /* As the service opens it, from wherever it was started. */
-static int take_file(char to[FLEET_FILE_MAX], const char *path)
+static int take_file(char to[FLEET_FILE_MAX], const char *path, const char *what)
 {
 	char whole[PATH_MAX];
+	int err;
 
 	if (!path)
 		return 0;
@@ -56,8 +58,10 @@ static int take_file(char to[FLEET_FILE_MAX], const char *path)
 		return because(-errno, "%s: %s", path, strerror(errno));
 	if (strlen(whole) >= FLEET_FILE_MAX)
 		return because(-ENAMETOOLONG, "%s: its path is too long", path);
-	memcpy(to, whole, strlen(whole) + 1);
-	return 0;
+	err = trust_file(whole, what);
+	if (!err)
+		memcpy(to, whole, strlen(whole) + 1);
+	return err;
 }
 
 static bool speaks_tls(const char *text)
@@ -79,8 +83,8 @@ static int wanted(struct fleet *f, const struct call *call, const struct fleet_v
 	      take(f->prefix, sizeof(f->prefix), o->prefix ?: FLEET_PREFIX, "--prefix") ?:
 	      take(f->user, sizeof(f->user), o->user ?: "", "--user") ?:
 	      take_say(f, o->say ?: FLEET_SAY_ALL) ?:
-	      take_file(f->password_file, o->password_file) ?:
-	      take_file(f->ca, o->ca);
+	      take_file(f->password_file, o->password_file, FLEET_PASSWORD_IS) ?:
+	      take_file(f->ca, o->ca, FLEET_CA_IS);
 	if (!err && o->ca && !speaks_tls(f->url) && !(o->read && speaks_tls(o->read)))
 		return because(-EINVAL, "--ca is for TLS, and '%s' has none: rediss://...", f->url);
 	fault = !err && o->read ? fleet_url_fault(o->read) : NULL;
