@@ -6,6 +6,7 @@
 # shellcheck source-path=SCRIPTDIR
 # shellcheck disable=SC2119 # ready has arguments of its own
 . "$(dirname "$0")/../support/lib.sh"
+stalls=$(realpath "$(dirname "$0")/stalls.py")
 sandbox "$@"
 # shellcheck source=../support/service.sh
 . "$here/service.sh"
@@ -128,7 +129,7 @@ links() {
 }
 
 # Who is behind wire0, in a namespace of his own, is connected: to an sshd that has let him in, and to another listener.
-# To sshd alone, from 45.0.0.11, who has not logged in, and from 45.0.0.12, who comes as a name server would answer.
+# His session is $user's, or root's. To sshd alone, from 45.0.0.11, who has not logged in, and from 45.0.0.12, who comes as a name server would answer.
 people() {
 	mkfifo away here
 	touch said
@@ -165,10 +166,11 @@ held = [sshd.accept(), sshd.accept(), sshd.accept(), other.accept()]
 for connection, peer in held[:2]:
     # Of the other, a session of before is left in a screen.
     if not os.fork():
+        os.setuid(int(sys.argv[1]))
         port = peer[1] if peer[0] == "45.0.0.9" else 1
         os.execve("/bin/sleep", ["sleep", "infinity"], {"SSH_CONNECTION": "%s %d 45.0.0.1 2222" % (peer[0], port)})
 print("connected")
-signal.pause()' >said &
+signal.pause()' "${user:-0}" >said &
 	wait_until "the listeners" grep -q listening said
 	echo >here
 	wait_until "their guests" grep -q connected said
@@ -249,6 +251,31 @@ signal.pause()' >liar.said &
 	is "$(head -c 1000000 /proc/$liar/environ | wc -c)" 1000000 "what there is of it"
 	bloom add 45.0.0.11
 	bloom guards
+}
+
+# stall USER...: a process of each whose environment nobody can read to its end.
+stall() {
+	mkdir slow
+	chmod 755 "$WORK"
+	trap 'stop_jobs; umount -l slow' EXIT
+	python3 "$stalls" slow "$@" >stalls.said &
+	wait_until "those who stall" grep -qs . stalls.said
+	! grep -q refused stalls.said || skip "needs FUSE: $(cat stalls.said)"
+}
+
+# Three users have the reading of their environments wait, and hide nobody by that, not even a user above them.
+by_three_who_stall() {
+	local began user=60009
+
+	stall 60001 60002 60003
+	machine
+	unset SSH_CONNECTION
+	began=$SECONDS
+	expect 2 "$XDP_BLOOM" add 45.0.0.9
+	grep -q "bans 45.0.0.9, the peer of an SSH session (environment of process " err || fail "not refused for that: $(cat err)"
+	is "$(grep -c 'not all SSH sessions may be known: of .* the environments of 3 could not be read in time' err)" 1 \
+		"how often it is said ($(cat err))"
+	((SECONDS - began < 10)) || fail "it took $((SECONDS - began)) s"
 }
 
 forget_grants() {
@@ -544,4 +571,4 @@ for_a_while() {
 	bloom add $address
 }
 
-run_cases shows_all by_a_liar table by_the_service spares_at_boot embedded by_no_chance for_a_while
+run_cases shows_all by_a_liar table by_the_service spares_at_boot embedded by_no_chance for_a_while by_three_who_stall

@@ -30,6 +30,7 @@ static int directory_closed(DIR *dir);
 static pid_t parent_given(void);
 static int kill_given(pid_t pid, int signal);
 static int ports_given(struct state *state, bool *ports);
+static pid_t fork_given(void);
 
 #define netlink_open	    open_given
 #define netlink_dump	    dump_given
@@ -42,10 +43,13 @@ static int ports_given(struct state *state, bool *ports);
 #define getppid		    parent_given
 #define kill		    kill_given
 #define state_guarded_ports ports_given
+#define fork		    fork_given
 
+#include "change/own_environment.c"
 #include "change/own_people.c"
 #include "change/own_sessions.c"
 
+#undef fork
 #undef fopen
 #undef open
 #undef lstat
@@ -197,6 +201,18 @@ static int kill_given(pid_t pid, int signal)
 {
 	errno = pid == 7 ? ESRCH : EPERM;
 	return signal ? 0 : -(pid > 1);
+}
+
+static int forks_left = -1; /* before one that fails; -1: none does */
+
+static pid_t fork_given(void)
+{
+	if (!forks_left--) {
+		errno = EAGAIN;
+		return -1;
+	}
+	forks_left = forks_left < 0 ? -1 : forks_left;
+	return fork();
 }
 
 static int ports_given(struct state *state, bool *ports)
@@ -413,7 +429,7 @@ static void learns_in_time(const char *wanted, const char *said_wanted)
 	learns(wanted, NULL, (struct learned){ 0 });
 	fclose(stderr);
 	stderr = messages;
-	CHECK(clock_ms() - began < ALL_MS + 2000, "it took %lld ms", (long long)(clock_ms() - began));
+	CHECK(clock_ms() - began < ALL_MS + 7000, "it took %lld ms", (long long)(clock_ms() - began));
 	CHECK(said_wanted ? !strncmp(said, said_wanted, strlen(said_wanted)) && strcspn(said, "\n") == strlen(said) - 1
 			  : !*said,
 	      "said: '%s'", said);
@@ -455,9 +471,53 @@ static void stuck(void)
 	/* Nor is one waited for where no connection is asked about. */
 	n_sockets = 0;
 	learns("", NULL, (struct learned){ 0 });
+	memset(slow, 0, sizeof(slow));
 	for (int pid = 701; pid < 704; pid++)
 		remove_process(pid);
 	for (int pid = 901; pid < 2001; pid += 100)
+		remove_process(pid);
+}
+
+/* Nor do many of them hide whoever has a number above theirs; and root they hide never. */
+static void many_stuck(void)
+{
+	sockets = many;
+	n_sockets = 5;
+	PUT(700, "environ", "SSH_CONNECTION=192.0.2.1 50000 192.0.2.99 22\0");
+	for (int pid = 701; pid < 741; pid++)
+		put_stuck(pid);
+	PUT(799, "environ", "SSH_CONNECTION=192.0.2.2 50002 192.0.2.99 22\0");
+	learns_in_time("192.0.2.1 the peer of an SSH session (environment of process 700)\n"
+		       "192.0.2.2 the peer of an SSH session (environment of process 799)\n",
+		       NOT_ALL "42 processes the environments of 40 could not be read in time, that of process ");
+	memset(slow, 0, sizeof(slow));
+	remove_process(799);
+	for (int pid = 741; pid < 800; pid++)
+		put_stuck(pid);
+	learns_in_time("192.0.2.1 the peer of an SSH session (environment of process 700)\n",
+		       NOT_ALL "100 processes the environments of 99 could not be read in time, that of process ");
+	memset(slow, 0, sizeof(slow));
+	for (int pid = 700; pid < 800; pid++)
+		remove_process(pid);
+}
+
+/* Where no more processes can be started, those that are there go on. */
+static void few_readers(void)
+{
+	sockets = many;
+	n_sockets = 5;
+	PUT(700, "environ", "SSH_CONNECTION=192.0.2.1 50000 192.0.2.99 22\0");
+	for (int pid = 701; pid < 704; pid++)
+		put_stuck(pid);
+	PUT(799, "environ", "SSH_CONNECTION=192.0.2.2 50002 192.0.2.99 22\0");
+	forks_left = 2;
+	learns_in_time("192.0.2.1 the peer of an SSH session (environment of process 700)\n"
+		       "192.0.2.2 the peer of an SSH session (environment of process 799)\n",
+		       NOT_ALL "5 processes the environments of 3 could not be read in time, that of process ");
+	memset(slow, 0, sizeof(slow));
+	forks_left = 0;
+	learns("", "no process could be started", (struct learned){ 0 });
+	for (int pid = 700; pid < 800; pid++)
 		remove_process(pid);
 }
 
@@ -587,9 +647,9 @@ static void refused(void)
 int main(void)
 {
 	static const struct ktap_case run[] = {
-		{ "who is connected", connected }, { "sessions of sshd", sessions }, { "in time", stuck },
-		{ "our own session", ancestors },  { "who is logged in", logins },   { "who is asked for", wanted },
-		{ "what is refused", refused },
+		{ "who is connected", connected },  { "sessions of sshd", sessions }, { "in time", stuck },
+		{ "in time, of many", many_stuck }, { "by few", few_readers },	      { "our own session", ancestors },
+		{ "who is logged in", logins },	    { "who is asked for", wanted },   { "what is refused", refused },
 	};
 	int status;
 

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The SSH_CONNECTION of other processes. To read an environment the kernel waits for what the process does with its
- * memory, and its owner can make that last for ever. So a child reads, which can be killed while it waits.
+ * memory, and its owner can make that last for ever. So children read, which can be killed while they wait: where one
+ * waits, another goes on with what belongs to others, root and the users of the system before those whom anybody may
+ * have made.
  */
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -22,78 +23,16 @@
 #include "base/helper.h"
 #include "change/own_internal.h"
 
-#define SSH_VARIABLE "SSH_CONNECTION="
-/* sshd puts it at the beginning. What a process calls its environment may be terabytes, and without an end. */
-#define ENVIRONMENT_MAX 65536
-
-/* Text of that process's, as much as fits; "" where there is none. The kernel gives less than was asked for at its end.
- */
-static size_t read_of_process(int pid, const char *what, char *text, size_t size)
-{
-	ssize_t got = -1;
-	char path[64];
-	int fd;
-
-	snprintf(path, sizeof(path), "/proc/%d/%s", pid, what);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd >= 0)
-		got = read(fd, text, size - 1);
-	close_fd(fd);
-	text[got > 0 ? got : 0] = '\0';
-	return got > 0 ? (size_t)got : 0;
-}
-
-/* What SSH_CONNECTION is in that process's environment, in `text`: "192.0.2.1 50000 192.0.2.2 22". */
-static bool ssh_of(int pid, char text[SSH_TEXT_MAX])
-{
-	static char all[ENVIRONMENT_MAX + 1];
-	size_t got = read_of_process(pid, "environ", all, sizeof(all));
-	bool found = false;
-
-	for (const char *entry = all; entry < all + got && !found; entry += strlen(entry) + 1) {
-		found = !strncmp(entry, SSH_VARIABLE, strlen(SSH_VARIABLE)) && entry[strlen(SSH_VARIABLE)] &&
-			entry + strlen(entry) < all + got;
-		if (found)
-			snprintf(text, SSH_TEXT_MAX, "%s", entry + strlen(SSH_VARIABLE));
-	}
-	return found;
-}
-
-static int parent_of(int pid)
-{
-	static const char field[] = "\nPPid:";
-	char text[512];
-	const char *found;
-
-	read_of_process(pid, "status", text, sizeof(text));
-	found = strstr(text, field); /* among the first lines; a name's line feed is escaped */
-	return found ? atoi(found + strlen(field)) : 0;
-}
-
-/* sudo and su remove SSH_CONNECTION, but a process above us still has it. */
-int own_session(char text[SSH_TEXT_MAX])
-{
-	const char *own = getenv("SSH_CONNECTION");
-	int pid = getppid();
-
-	if (own && *own) {
-		snprintf(text, SSH_TEXT_MAX, "%s", own);
-		return getpid();
-	}
-	while (pid > 1 && !ssh_of(pid, text))
-		pid = parent_of(pid);
-	if (pid <= 1)
-		*text = '\0';
-	return pid;
-}
-
 /* For one environment, and for all of them. */
 #define ONE_MS 1000
 #define ALL_MS 3000
+/* Who says nothing for so long waits, and another reader is started beside it. */
+#define WAITS_MS 20
+#define READERS	 32
 
 /* A command asks more than once, and one that follows others for ever: who took too long is left out for so long. */
 #define SLOW_MS	 10000
-#define SLOW_MAX 16
+#define SLOW_MAX (READERS * ALL_MS / ONE_MS)
 
 static struct {
 	int pid;
@@ -109,12 +48,44 @@ static bool is_slow(int pid)
 	return false;
 }
 
+struct process {
+	int pid;
+	uid_t owner;
+};
+
+/* One owner's. Those before `at` are done with. */
+struct share {
+	size_t at, end;
+	unsigned int delays; /* so many took too long */
+	bool given;	     /* a reader has it */
+};
+
+struct reader {
+	pid_t pid;
+	int fd;
+	struct share *share; /* NULL: it has nothing to do */
+	int64_t said;	     /* when it was heard last */
+};
+
 struct scan {
-	int *pids;
-	size_t n, at; /* those before `at` are done with */
+	struct process *all;
+	size_t n;
+	struct share *shares;
+	size_t n_shares;
+	struct reader readers[READERS];
+	size_t n_readers, readers_most;
 	size_t missed;
 	int first_missed;
 	int64_t until;
+	own_session_fn *each;
+	void *arg;
+};
+
+/* --- A reader --- */
+
+/* What it is to read, from one process to another. */
+struct part {
+	size_t at, end;
 };
 
 /* Before each process it says where it is, and then what was found. */
@@ -123,64 +94,190 @@ struct said {
 	char text[SSH_TEXT_MAX];
 };
 
-static bool say(int fd, const struct said *said)
+static bool say(const struct said *said)
 {
-	return send(fd, said, sizeof(*said), MSG_NOSIGNAL) == (ssize_t)sizeof(*said);
+	return send(0, said, sizeof(*said), MSG_NOSIGNAL) == (ssize_t)sizeof(*said);
 }
 
-/* Without our locks, and not for longer than we are there: who is gone already hears nothing. */
-__attribute__((noreturn)) static void read_all(const struct scan *s, int fd)
+static bool read_part(const struct scan *s, const struct part *part)
 {
-	struct said said = { .at = s->at };
+	struct said said = { .at = part->at };
+
+	while (say(&said) && said.at < part->end) {
+		if (own_ssh_of(s->all[said.at].pid, said.text) && !say(&said))
+			return false;
+		said = (struct said){ .at = said.at + 1 };
+	}
+	return said.at == part->end;
+}
+
+/* Without our locks, and not for longer than we are there: who is gone already says nothing more. */
+__attribute__((noreturn)) static void read_parts(const struct scan *s, int fd)
+{
+	struct part part;
 
 	if (dup2(fd, 0) < 0 || close_from(3) || prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0))
 		_exit(1);
-	while (say(0, &said) && said.at < s->n) {
-		if (ssh_of(s->pids[said.at], said.text) && !say(0, &said))
-			break;
-		said = (struct said){ .at = said.at + 1 };
-	}
+	while (recv(0, &part, sizeof(part), 0) == (ssize_t)sizeof(part) && read_part(s, &part))
+		;
 	_exit(0);
 }
 
-static int start(const struct scan *s, pid_t *pid)
+/* --- All of them --- */
+
+static int start(struct scan *s)
 {
+	struct reader *r = &s->readers[s->n_readers];
 	int pair[2], err;
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
 		return because(-errno, "environments of processes cannot be read: %s", strerror(errno));
-	*pid = fork();
-	if (!*pid)
-		read_all(s, pair[1]);
-	err = *pid < 0 ? because(-errno, "no process could be started: %s", strerror(errno)) : 0;
+	*r = (struct reader){ .pid = fork(), .fd = pair[0] };
+	if (!r->pid)
+		read_parts(s, pair[1]);
+	err = r->pid < 0 ? because(-errno, "no process could be started: %s", strerror(errno)) : 0;
 	close(pair[1]);
 	if (err)
 		close(pair[0]);
-	return err ?: pair[0];
+	else
+		s->n_readers++;
+	return err;
 }
 
-/* Until it is through, or stays where it is. */
-static void hear(struct scan *s, int fd, own_session_fn *each, void *arg)
+static void stop(struct scan *s, struct reader *r)
 {
-	int64_t end = 0;
+	helper_stop(r->fd, r->pid);
+	*r = s->readers[--s->n_readers];
+}
 
-	while (s->at < s->n) {
-		struct pollfd poll_fd = { .fd = fd, .events = POLLIN };
-		int64_t now = clock_ms();
-		struct said said;
-		int ready;
+/* Whose process took too long has his others read last: he delays nobody but himself. */
+static struct share *next_share(const struct scan *s)
+{
+	struct share *next = NULL;
 
-		if (!end)
-			end = now + ONE_MS < s->until ? now + ONE_MS : s->until;
-		ready = poll(&poll_fd, 1, end > now ? (int)(end - now) : 0);
-		if (ready < 0 && errno == EINTR)
+	for (struct share *share = s->shares; share < s->shares + s->n_shares; share++)
+		if (!share->given && share->at < share->end && (!next || share->delays < next->delays))
+			next = share;
+	return next;
+}
+
+/* A reader that is gone is noticed where it is heard. */
+static void hand_out(struct scan *s)
+{
+	for (struct reader *r = s->readers; r < s->readers + s->n_readers; r++) {
+		struct share *share = r->share ? NULL : next_share(s);
+
+		if (!share)
 			continue;
-		if (ready <= 0 || recv(fd, &said, sizeof(said), 0) != (ssize_t)sizeof(said))
-			return;
-		end = 0;
-		s->at = said.at;
+		share->given = true;
+		r->share = share;
+		r->said = clock_ms();
+		send(r->fd, &(struct part){ share->at, share->end }, sizeof(struct part), MSG_NOSIGNAL);
+	}
+}
+
+static void put_off(struct scan *s, struct reader *r)
+{
+	struct share *share = r->share;
+	int pid = s->all[share->at++].pid;
+
+	if (!s->missed++)
+		s->first_missed = pid;
+	slow[slow_n].pid = pid;
+	slow[slow_n].until = clock_ms() + SLOW_MS;
+	slow_n = (slow_n + 1) % SLOW_MAX;
+	share->delays++;
+	share->given = false;
+	stop(s, r);
+}
+
+/* All that has been said; false: it is gone. */
+static bool hear(struct scan *s, struct reader *r)
+{
+	while (r->share) {
+		struct said said;
+		ssize_t got = recv(r->fd, &said, sizeof(said), MSG_DONTWAIT);
+
+		if (got < 0 && (errno == EAGAIN || errno == EINTR))
+			return true;
+		if (got != (ssize_t)sizeof(said))
+			return false;
+		r->said = clock_ms();
+		r->share->at = said.at;
 		if (*said.text)
-			each(arg, s->pids[said.at], said.text);
+			s->each(s->arg, s->all[said.at].pid, said.text);
+		if (said.at < r->share->end)
+			continue;
+		r->share->given = false;
+		r->share = NULL;
+	}
+	return true;
+}
+
+/* From when on all readers have waited for long; they have something to do, each of them. */
+static int64_t all_wait(const struct scan *s)
+{
+	int64_t last = 0;
+
+	for (size_t i = 0; i < s->n_readers; i++)
+		last = s->readers[i].said > last ? s->readers[i].said : last;
+	return s->n_readers ? last + WAITS_MS : 0;
+}
+
+static void hear_all(struct scan *s, int64_t until)
+{
+	struct pollfd fds[READERS];
+	int64_t ms;
+
+	for (size_t i = 0; i < s->n_readers; i++) {
+		const struct reader *r = &s->readers[i];
+
+		fds[i] = (struct pollfd){ .fd = r->share ? r->fd : -1, .events = POLLIN };
+		if (r->share && r->said + ONE_MS < until)
+			until = r->said + ONE_MS;
+	}
+	ms = until - clock_ms();
+	if (poll(fds, s->n_readers, ms > 0 ? (int)ms : 0) < 0)
+		return;
+	/* From the end: what takes the place of one that is put off has been heard. */
+	for (size_t i = s->n_readers; i-- > 0;) {
+		struct reader *r = &s->readers[i];
+
+		if ((fds[i].revents && !hear(s, r)) || (r->share && clock_ms() >= r->said + ONE_MS))
+			put_off(s, r);
+	}
+}
+
+static bool is_busy(const struct scan *s)
+{
+	for (size_t i = 0; i < s->n_readers; i++)
+		if (s->readers[i].share)
+			return true;
+	return false;
+}
+
+/* Only the first reader has to be there. */
+static int read_all(struct scan *s)
+{
+	for (;;) {
+		int64_t another;
+		bool more;
+		int err;
+
+		hand_out(s);
+		more = next_share(s);
+		if ((!more && !is_busy(s)) || clock_ms() >= s->until)
+			return 0;
+		another = more && s->n_readers < s->readers_most ? all_wait(s) : s->until;
+		if (clock_ms() < another) {
+			hear_all(s, another < s->until ? another : s->until);
+			continue;
+		}
+		err = start(s);
+		if (err && !s->n_readers)
+			return err;
+		if (err)
+			s->readers_most = s->n_readers;
 	}
 }
 
@@ -196,31 +293,6 @@ static bool owner_of(int pid, uid_t *owner)
 	return true;
 }
 
-/* Whose process took too long has his others read last: he delays nobody but himself. */
-static void put_off(struct scan *s)
-{
-	size_t last = s->n;
-	uid_t whose, other;
-
-	if (!s->missed++)
-		s->first_missed = s->pids[s->at];
-	slow[slow_n].pid = s->pids[s->at];
-	slow[slow_n].until = clock_ms() + SLOW_MS;
-	slow_n = (slow_n + 1) % SLOW_MAX;
-	if (!owner_of(s->pids[s->at++], &whose))
-		return;
-	for (size_t i = s->at; i < last;) {
-		int pid = s->pids[i];
-
-		if (owner_of(pid, &other) && other == whose) {
-			s->pids[i] = s->pids[--last];
-			s->pids[last] = pid;
-		} else {
-			i++;
-		}
-	}
-}
-
 static int list_processes(struct scan *s)
 {
 	DIR *dir = opendir("/proc");
@@ -228,10 +300,12 @@ static int list_processes(struct scan *s)
 	int err = 0;
 
 	while (dir && !err && (entry = readdir(dir))) {
-		if (*entry->d_name < '1' || *entry->d_name > '9' || is_slow(atoi(entry->d_name)))
+		struct process one = { .pid = atoi(entry->d_name) };
+
+		if (*entry->d_name < '1' || *entry->d_name > '9' || is_slow(one.pid) || !owner_of(one.pid, &one.owner))
 			continue;
-		if (GROW(s->pids, s->n))
-			s->pids[s->n++] = atoi(entry->d_name);
+		if (GROW(s->all, s->n))
+			s->all[s->n++] = one;
 		else
 			err = -ENOMEM;
 	}
@@ -240,28 +314,53 @@ static int list_processes(struct scan *s)
 	return err;
 }
 
-int own_each_session(own_session_fn *each, void *arg)
+static int by_owner(const void *a, const void *b)
 {
-	struct scan s = { .until = clock_ms() + ALL_MS };
-	int err = list_processes(&s);
+	const struct process *x = a, *y = b;
 
-	while (!err && s.at < s.n && clock_ms() < s.until) {
-		pid_t pid = 0;
-		int fd = err = start(&s, &pid);
+	return x->owner != y->owner ? (x->owner > y->owner) - (x->owner < y->owner)
+				    : (x->pid > y->pid) - (x->pid < y->pid);
+}
 
-		if (fd < 0)
-			break;
-		err = 0;
-		hear(&s, fd, each, arg);
-		helper_stop(fd, pid);
-		if (s.at < s.n)
-			put_off(&s);
+static int share_out(struct scan *s)
+{
+	if (s->n)
+		qsort(s->all, s->n, sizeof(*s->all), by_owner);
+	for (size_t i = 0; i < s->n; i++) {
+		if (i && s->all[i].owner == s->all[i - 1].owner) {
+			s->shares[s->n_shares - 1].end++;
+			continue;
+		}
+		if (!GROW(s->shares, s->n_shares))
+			return -ENOMEM;
+		s->shares[s->n_shares++] = (struct share){ .at = i, .end = i + 1 };
 	}
-	s.missed += s.n - s.at;
-	if (!err && s.missed)
+	return 0;
+}
+
+static void say_missed(struct scan *s)
+{
+	for (const struct share *share = s->shares; share < s->shares + s->n_shares; share++) {
+		if (share->at < share->end && !s->missed)
+			s->first_missed = s->all[share->at].pid;
+		s->missed += share->end - share->at;
+	}
+	if (s->missed)
 		warn("not all SSH sessions may be known: of %zu processes the environments of %zu could not be read in"
 		     " time, that of process %d first",
-		     s.n, s.missed, s.first_missed ?: s.pids[s.at]);
-	free(s.pids);
+		     s->n, s->missed, s->first_missed);
+}
+
+int own_each_session(own_session_fn *each, void *arg)
+{
+	struct scan s = { .until = clock_ms() + ALL_MS, .readers_most = READERS, .each = each, .arg = arg };
+	int err = list_processes(&s) ?: share_out(&s) ?: read_all(&s);
+
+	while (s.n_readers)
+		stop(&s, &s.readers[s.n_readers - 1]);
+	if (!err)
+		say_missed(&s);
+	free(s.shares);
+	free(s.all);
 	return err;
 }
