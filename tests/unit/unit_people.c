@@ -318,6 +318,7 @@ static bool learns(const char *wanted, const char *error, struct learned l)
 		   opened, closed, directories) &&
 	     ok;
 	ok = CHECK(!l.guests, "whoever comes next is a guest, too") && ok;
+	free(l.slots);
 	free(l.at);
 	fails = fails_at = fails_family = 0;
 	return ok;

@@ -65,10 +65,9 @@ static size_t *slot_of(const struct learned *l, const struct own_address *own)
 
 	for (size_t i = hash >> 32;; i++) {
 		size_t *slot = &l->slots[i & (l->room - 1)];
-		const struct own_address *at = &l->at[*slot - 1];
+		const struct own_address *at = *slot ? &l->at[*slot - 1] : NULL;
 
-		if (!*slot ||
-		    (is_same(at->addr, own->addr) && is_same(at->source, own->source) && at->what == own->what))
+		if (!at || (is_same(at->addr, own->addr) && is_same(at->source, own->source) && at->what == own->what))
 			return slot;
 	}
 }
