@@ -100,6 +100,73 @@ tries_interfaces_again() {
 	stop
 }
 
+# A filter of somebody else's.
+other() {
+	expect 0 "$XDP_BLOOM" -S "$WORK/other" -B "$XDP_BLOOM_BPFFS-other" "$@"
+}
+
+# is_faulty NUMBER TEXT: what the service tells whoever watches over it.
+is_faulty() {
+	get_page /healthz
+	is "$code" "$([ "$1" = 0 ] && echo 200 || echo 503)" "the status of /healthz"
+	grep -qF "$2" page || fail "no '$2' in /healthz: $(cat page)"
+	get_page /metrics
+	grep -qx "xdp_bloom_faulty $1" page || fail "another number than $1: $(grep faulty page)"
+	get_page /page.json
+	is "$(jq -r .health.status page)" "$([ "$1" = 0 ] && echo ok || echo failing)" "the word of the page"
+}
+
+faults_told() {
+	"$XDP_BLOOM" -j events | jq -sr '[.[].event|select(. == "fault" or . == "healed")]|join(" ")'
+}
+
+# Another program is where the filter is to be: it is up, as the rest of it works, and says that it does not filter there.
+claims_no_filter() {
+	local taken="edge0 is to be filtered, and is not: another XDP program is attached there"
+
+	prepare
+	veth 1
+	echo "attach edge1" >>conf
+	other attach edge0
+	ready --listen 9913 --page
+	[[ $line = *"STATUS=1 of 2 interfaces attached; $taken"* ]] || fail "the service manager is told: $line"
+	heard "$log" "edge0: another XDP program is attached there"
+	heard "$log" "ready, but $taken"
+	is_faulty 1 "$taken"
+	expect 1 "$XDP_BLOOM" status
+	grep -qF "$taken" out || fail "status says: $(cat out)"
+	is "$(faults_told)" "fault" "what was told of it"
+	send 1 -b banned -c clean
+	# Another reason to look, and not another fault.
+	veth 2
+	bloom attach edge2
+	kill -HUP "$service_pid"
+	heard "$log" "ready, but $taken"
+	other detach edge0
+	heard "$log" "edge0 is filtered again, and was not filtered since 20"
+	heard "$notes" "STATUS=3 of 3 interfaces attached"
+	is_faulty 0 "healed 1 times"
+	bloom status
+	is "$(faults_told)" "fault healed" "what was told of it then"
+	send 0 -b banned -c clean
+	stop
+}
+
+# What need not be filtered any more is no fault, either.
+gives_up_an_interface() {
+	prepare
+	other attach edge0
+	ready
+	heard "$log" "ready, but edge0 is to be filtered"
+	bloom detach edge0
+	heard "$log" "edge0 is gone, or is not to be filtered any more, and was not filtered since 20"
+	expect 1 "$XDP_BLOOM" attach edge0 --if-needed
+	heard "$log" "edge0 is to be filtered, and is not: another XDP program is attached there"
+	ip link del edge0
+	heard "$log" "edge0 is gone, or is not"
+	stop
+}
+
 # In force until it is ended.
 banned_too_long() {
 	bloom add 192.0.2.6 --ttl 1h
@@ -435,6 +502,6 @@ grows() {
 	stop
 }
 
-run_cases grows starts_and_stops tells_who_is_busy only_one finds_interfaces "finds_interfaces --shared" tries_interfaces_again ends_bans restores_without_watchers clock_is_set ends_bans_later \
+run_cases grows starts_and_stops tells_who_is_busy only_one finds_interfaces "finds_interfaces --shared" tries_interfaces_again claims_no_filter gives_up_an_interface ends_bans restores_without_watchers clock_is_set ends_bans_later \
 	ends_bans_of_a_state_that_was_gone beside_a_load \
 	rotates rotates_later killed_at_start answers_prometheus with_few_rights damaged_state counts_nothing

@@ -12,6 +12,8 @@
 #include "base/ports.h"
 #include "kernel/attach.h"
 #include "kernel/detect.h"
+#include "kernel/dispatcher.h"
+#include "kernel/port.h"
 #include "kernel/scopes.h"
 #include "service/arrivals.h"
 #include "state/limits.h"
@@ -44,7 +46,7 @@ static struct limits limits_are;
 /* Ports that have come or gone. */
 static struct ports_due ports_are[MOST];
 static size_t ports_n;
-static const struct interface_info rule;
+static const struct interface_info rule = { .name = "br0" };
 /* What fails. */
 static int open_err, attach_err, follow_err, scopes_err, proven_err, lists_err, interfaces_err, ports_err, take_err;
 static bool no_memory;
@@ -117,6 +119,30 @@ static int given_attached(const struct context *context, struct attachment **lis
 	*list = malloc(sizeof(attached));
 	memcpy(*list, attached, sizeof(attached));
 	return 0;
+}
+
+static const char *refused; /* what cannot be attached, whatever is there */
+
+static int given_may(const struct context *context, const struct attachment *at)
+{
+	expects(context == &own && at->name[0], "its interface");
+	return refused ? because(-EOPNOTSUPP, "%s: %s", at->name, refused) : 0;
+}
+
+/* Another's programs, or that of what it is a port of. */
+static unsigned int program, dispatcher;
+static bool above;
+
+static int given_look(struct port *port, const char *name)
+{
+	*port = (struct port){ .ifindex = given_number(name), .program = program, .above_filtered = above };
+	strcpy(port->above, "br0");
+	return port->ifindex ? 0 : -ENODEV;
+}
+
+static bool given_shared(int ifindex)
+{
+	return ifindex == (int)dispatcher;
 }
 
 static int given_follow(const struct context *context, const struct proven *its, size_t n)
@@ -212,6 +238,9 @@ static void *given_calloc(size_t n, size_t size)
 #define nl_receive	     given_receive
 #define if_nametoindex	     given_number
 #define attach_list	     given_attached
+#define attach_may	     given_may
+#define port_look	     given_look
+#define shared_is_there	     given_shared
 #define kernel_follow	     given_follow
 #define kernel_scopes_follow given_scopes
 #define state_limits	     given_limits
@@ -223,6 +252,7 @@ static void *given_calloc(size_t n, size_t size)
 #define ports_kept_free	     given_forget
 #define calloc		     given_calloc
 #define warn		     given_warn
+#include "observe/unfiltered.c"
 #include "service/arrivals.c"
 
 static const struct shown known[] = {
@@ -291,6 +321,21 @@ static void left(void)
 		line("%s open, nothing is tried again", open ? "left" : "nothing");
 	else
 		line("%s open, again in %lld", open ? "left" : "nothing", (long long)(arrivals_due(a) - now_ms));
+}
+
+/* Which of them restore could not attach. */
+static void unfiltered_are(void)
+{
+	char text[UNFILTERED_TEXT_MAX];
+	struct unfiltered *list = NULL;
+	size_t n = 0;
+	int err = arrivals_unfiltered(a, &list, &n);
+
+	if (err || !n)
+		line("%s", err ? reason(err) : "none is unfiltered");
+	for (size_t i = 0; i < n; i++)
+		line("%s", unfiltered_text(text, &list[i]));
+	free(list);
 }
 
 /* Into the next message that is read: of that type, with a name. */
@@ -672,6 +717,79 @@ static void ports(void)
 	reads_now();
 }
 
+/* Not before a restore has tried it, and as long as it is the same one. */
+static void in_vain(void)
+{
+	keep("eth0", MATCH_SOURCE);
+	keep("eth1", MATCH_LEAVING(MATCH_SOURCE));
+	link_is("eth0", 3);
+	program = 9;
+	expect();
+	unfiltered_are();
+	came();
+	unfiltered_are();
+	left();
+	unfiltered_are();
+	after(5000);
+	unfiltered_are();
+	expect();
+	line("why");
+	dispatcher = 3;
+	unfiltered_are();
+	dispatcher = program = 0;
+	unfiltered_are();
+	above = true;
+	unfiltered_are();
+	refused = "it is a loopback";
+	unfiltered_are();
+	refused = NULL;
+	above = false;
+	line("one comes while it runs");
+	link_is("eth1", 4);
+	news_of("eth1");
+	unfiltered_are();
+	link_is("eth0", 5);
+	message(RTM_NEWLINK, "eth0");
+	reads_n++;
+	arrivals_read(a);
+	memset(reads, 0, sizeof(reads));
+	read_next = reads_n = 0;
+	left();
+	unfiltered_are();
+	came();
+	left();
+	program = 9;
+	unfiltered_are();
+	program = 0;
+	line("one is filtered, and one goes");
+	attach("eth0", MATCH_SOURCE);
+	unfiltered_are();
+	link_is("eth1", 0);
+	unfiltered_are();
+	link_is("eth1", 4);
+	attach_err = -EACCES;
+	unfiltered_are();
+	attach_err = 0;
+	interfaces_n = 1;
+	expect();
+	unfiltered_are();
+	line("ports");
+	link_is("a", 6);
+	link_is("b", 7);
+	port_is(0, "a", false, true);
+	port_is(1, "b", false, false);
+	reads_now();
+	unfiltered_are();
+	left();
+	unfiltered_are();
+	ports_err = -EPERM;
+	unfiltered_are();
+	ports_err = 0;
+	port_is(0, "b", false, true);
+	ports_n = 1;
+	unfiltered_are();
+}
+
 static void not_open(void)
 {
 	open_err = -EMFILE;
@@ -694,7 +812,7 @@ static void word_for_word(void)
 		void (*happens)(void);
 	} each[] = { { "one comes", comes },   { "one is there", there }, { "messages", messages },
 		     { "tried again", again }, { "not read", not_read },  { "what follows", followed },
-		     { "ports", ports },       { "not open", not_open } };
+		     { "ports", ports },       { "in vain", in_vain },	  { "not open", not_open } };
 
 	for (size_t i = 0; i < sizeof(each) / sizeof(each[0]); i++) {
 		now_ms = BEGINS;
@@ -706,6 +824,9 @@ static void word_for_word(void)
 		ports_are[0].name = "a";
 		attached_n = interfaces_n = ports_n = 0;
 		limits_are = (struct limits){ 0 };
+		program = dispatcher = 0;
+		above = false;
+		refused = NULL;
 		attach_err = follow_err = scopes_err = proven_err = lists_err = interfaces_err = ports_err = take_err =
 			0;
 		shows_begin(&shows);

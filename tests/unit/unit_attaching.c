@@ -686,7 +686,7 @@ static void bridge(void)
 
 static void missing(void)
 {
-	static const int errors[] = { -EXDEV, -ENODEV, -ENOMEM };
+	static const int errors[] = { -EXDEV, -ENODEV, -EBUSY, -ENOMEM };
 
 	for (size_t i = 0; i < sizeof(errors) / sizeof(errors[0]); i++) {
 		anew();

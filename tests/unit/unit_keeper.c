@@ -86,6 +86,24 @@ static int given_stat(const char *path, struct stat *is)
 	return state_is.st_ino ? 0 : -1;
 }
 
+static bool filtered; /* what was not */
+
+static bool given_filtered(const struct context *its, const char *label)
+{
+	if (its != &own || !label[0])
+		abort();
+	return filtered;
+}
+
+static bool no_memory;
+
+static void *given_calloc(size_t n, size_t size)
+{
+	return no_memory ? NULL : calloc(n, size);
+}
+
+#define attach_is_filtered   given_filtered
+#define calloc		     given_calloc
 #define held_open	     given_open
 #define held_close	     given_close
 #define held_look	     given_look
@@ -276,6 +294,52 @@ static void blind(void)
 	keeper_state(k, NULL);
 }
 
+/* Those of these names cannot be filtered. */
+static void unfiltered_are(const char *names)
+{
+	struct unfiltered list[4] = { 0 };
+	size_t n = 0;
+
+	for (; *names; names++, n++) {
+		list[n].label[0] = *names;
+		strcpy(list[n].why, "taken");
+	}
+	keeper_unfiltered(k, list, n);
+	line("faulty: %s", keeper_faulty(k));
+	now_ms += 5000;
+}
+
+static void not_filtered(void)
+{
+	unfiltered_are("");
+	unfiltered_are("a");
+	unfiltered_are("a");
+	unfiltered_are("ab");
+	filtered = true;
+	unfiltered_are("b");
+	no_memory = true;
+	unfiltered_are("");
+	no_memory = false;
+	line("beside others");
+	gone = "slot is gone";
+	turn();
+	done(40, 0, -ENOMEM);
+	line("faulty: %s", keeper_faulty(k));
+	keeper_state(k, "state.db: damaged");
+	line("faulty: %s", keeper_faulty(k));
+	gone = NULL;
+	after(1000);
+	line("faulty: %s", keeper_faulty(k));
+	filtered = false;
+	unfiltered_are("");
+	keeper_state(k, NULL);
+	line("faulty: %s", keeper_faulty(k));
+	unfiltered_are("cd");
+	filtered = true;
+	unfiltered_are("dc");
+	unfiltered_are("e");
+}
+
 static void word_for_word(void)
 {
 	static const struct {
@@ -287,11 +351,13 @@ static void word_for_word(void)
 		     { "while a command works", while_another_works },
 		     { "not now", not_now },
 		     { "without a process", no_job },
-		     { "without the state", blind } };
+		     { "without the state", blind },
+		     { "not filtered", not_filtered } };
 
 	for (size_t i = 0; i < sizeof(each) / sizeof(each[0]); i++) {
 		model_begin();
 		gone = NULL;
+		filtered = false;
 		state_is = (struct stat){ .st_ino = 7, .st_dev = 2 };
 		shows_begin(&shows);
 		if (keeper_open(&k, &own, NULL))

@@ -261,13 +261,19 @@ static void undo(const struct attaching *a, struct attachment *done, int n)
 
 enum { ALREADY = 1, REMEMBERED };
 
+/* It may go: the interface comes, or another's program leaves it. */
+static bool passes(int is)
+{
+	return err_is(is, ENODEV) || err_is(is, EBUSY);
+}
+
 /* Is the interface left as it is, or for later, with others attached? One port that has no XDP does not undo the rest.
  */
 static bool may_be_left(const struct attach_options *o, int is)
 {
 	if (o->ports)
 		return !err_is(is, ENOMEM);
-	return o->if_needed && (err_is(is, EEXIST) || err_is(is, ENODEV) || err_is(is, EXDEV));
+	return o->if_needed && (err_is(is, EEXIST) || passes(is) || err_is(is, EXDEV));
 }
 
 /* It is filtered as one so far. */
@@ -361,9 +367,9 @@ static int attach_next(struct attaching *a, const char *name, struct attachment 
 		return is;
 	if (is && !err_is(is, EEXIST))
 		warn("%s%s", reason(is),
-		     o->ports		  ? "; the other ports are attached"
-		     : err_is(is, ENODEV) ? "; remembered: 'restore' or the service will attach it"
-					  : "");
+		     o->ports	  ? "; the other ports are attached"
+		     : passes(is) ? "; remembered: 'restore' or the service will attach it"
+				  : "");
 	if (err_is(is, EEXIST) && !o->confirm.given &&
 	    state_pending_has(a->change->state, PENDING_INTERFACE, label_of(label, name, kept.match)) > 0)
 		warn("%s: attached, but goes back unless you run: xdp-bloom confirm", label);

@@ -150,7 +150,8 @@ static void health(struct metrics_pages *s, bool known, struct web_page *page)
 static void fault_lines(const struct metrics_pages *s, FILE *out)
 {
 	fprintf(out,
-		"# HELP xdp_bloom_faults_total How often a part of the filter, or the state, was found to be gone.\n"
+		"# HELP xdp_bloom_faults_total How often a part of the filter, or the state, was gone, or an interface could not "
+		"be filtered.\n"
 		"# TYPE xdp_bloom_faults_total counter\nxdp_bloom_faults_total %llu\n"
 		"# HELP xdp_bloom_faulty Whether something still is.\n"
 		"# TYPE xdp_bloom_faulty gauge\nxdp_bloom_faulty %d\n",

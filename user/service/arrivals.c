@@ -7,11 +7,13 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "base/grow.h"
 #include "base/log.h"
 #include "base/netlink.h"
 #include "kernel/attach.h"
 #include "kernel/detect.h"
 #include "kernel/scopes.h"
+#include "observe/unfiltered.h"
 #include "service/retry.h"
 #include "state/limits.h"
 #include "state/ports.h"
@@ -26,6 +28,7 @@ struct expected {
 	char name[IF_NAMESIZE];
 	unsigned int match;    /* as in struct attachment */
 	unsigned int reported; /* the interface's number when it was reported */
+	unsigned int in_vain;  /* and when restore could not attach it */
 };
 
 struct arrivals {
@@ -37,6 +40,7 @@ struct arrivals {
 	bool follows;
 	struct ports_kept ports;
 	uint64_t ports_reported; /* which of them were due when it was reported; 0: none */
+	uint64_t ports_in_vain;	 /* and when restore could not attach them */
 	bool scoped;		 /* so have lists that ask for interfaces */
 	int failed;		 /* to follow, with that errno; 0: it did not */
 	struct nl_socket *socket;
@@ -76,14 +80,12 @@ int arrivals_fd(const struct arrivals *a)
 static bool is_attached(const struct arrivals *a, const struct expected *e)
 {
 	struct attachment *list;
-	bool found = false;
+	bool found;
 	size_t n;
 
 	if (attach_list(a->context, &list, &n))
 		return true; /* not known: do not report it */
-	for (size_t i = 0; i < n; i++)
-		found = found || (!list[i].gone && !list[i].moved && !strcmp(list[i].name, e->name) &&
-				  MATCH_LEAVES(list[i].match) == MATCH_LEAVES(e->match));
+	found = is_filtered(list, n, e->name, e->match);
 	free(list);
 	return found;
 }
@@ -187,8 +189,10 @@ int arrivals_expect(struct arrivals *a, struct state *state)
 		expected[i].match = kept[i].match;
 		for (size_t j = 0; j < a->n; j++)
 			if (!strcmp(a->expected[j].name, kept[i].name) &&
-			    MATCH_LEAVES(a->expected[j].match) == MATCH_LEAVES(kept[i].match))
+			    MATCH_LEAVES(a->expected[j].match) == MATCH_LEAVES(kept[i].match)) {
 				expected[i].reported = a->expected[j].reported;
+				expected[i].in_vain = a->expected[j].in_vain;
+			}
 	}
 	free(kept);
 	if (!expected)
@@ -241,10 +245,21 @@ void arrivals_read(struct arrivals *a)
 
 bool arrivals_left_open(struct arrivals *a, int64_t now)
 {
-	bool open = ports_due(a);
+	uint64_t due = ports_due(a);
+	bool open = due;
 
-	for (size_t i = 0; i < a->n; i++)
-		open = open || (if_nametoindex(a->expected[i].name) && !is_attached(a, &a->expected[i]));
+	/* What came while it ran it may not have seen. */
+	if (!a->came && due == a->ports_reported)
+		a->ports_in_vain = due;
+	for (size_t i = 0; i < a->n; i++) {
+		unsigned int number = if_nametoindex(a->expected[i].name);
+
+		if (!number || is_attached(a, &a->expected[i]))
+			continue;
+		if (!a->came && number == a->expected[i].reported)
+			a->expected[i].in_vain = number;
+		open = true;
+	}
 	if (open)
 		retry_later(&a->retry, now);
 	else
@@ -272,6 +287,61 @@ bool arrivals_came(struct arrivals *a, int64_t now)
 	came = a->came;
 	a->came = false;
 	return came;
+}
+
+struct all_unfiltered {
+	struct attachment *on;
+	size_t on_n;
+	struct unfiltered *list;
+	size_t n;
+};
+
+static int add(const struct arrivals *a, struct all_unfiltered *all, const char *name, unsigned int match,
+	       const char *of)
+{
+	if (!GROW(all->list, all->n))
+		return -ENOMEM;
+	all->n += unfiltered(a->context, all->on, all->on_n, name, match, of, &all->list[all->n]) &&
+		  !all->list[all->n].missing;
+	return 0;
+}
+
+static int add_ports(const struct arrivals *a, struct all_unfiltered *all)
+{
+	struct ports_due *due = NULL;
+	struct port_of *ports = NULL;
+	size_t n = 0;
+	int err = ports_compare(&a->ports, &ports, &due, &n);
+
+	for (size_t i = 0; i < n && !err; i++)
+		if (due[i].of)
+			err = add(a, all, due[i].name, due[i].of->match, due[i].of->name);
+	free(due);
+	free(ports);
+	return err;
+}
+
+int arrivals_unfiltered(const struct arrivals *a, struct unfiltered **list, size_t *n)
+{
+	struct all_unfiltered all = { 0 };
+	int err = attach_list(a->context, &all.on, &all.on_n);
+
+	for (size_t i = 0; i < a->n && !err; i++) {
+		const struct expected *e = &a->expected[i];
+
+		if (e->in_vain && e->in_vain == if_nametoindex(e->name))
+			err = add(a, &all, e->name, e->match, NULL);
+	}
+	if (!err && a->ports_in_vain && a->ports_in_vain == ports_due(a))
+		err = add_ports(a, &all);
+	free(all.on);
+	if (err) {
+		free(all.list);
+		return err;
+	}
+	*list = all.list;
+	*n = all.n;
+	return 0;
 }
 
 size_t arrivals_attached(const struct arrivals *a, size_t *expected)

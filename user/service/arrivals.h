@@ -13,6 +13,7 @@
 struct arrivals;
 struct context;
 struct state;
+struct unfiltered;
 
 /* 0 or -errno with the reason recorded. */
 int arrivals_open(struct arrivals **arrivals, const struct context *context);
@@ -29,6 +30,8 @@ bool arrivals_left_open(struct arrivals *arrivals, int64_t now);
 /* When to ask arrivals_came() even if nothing was read, in ms of CLOCK_MONOTONIC. */
 int64_t arrivals_due(const struct arrivals *arrivals);
 
+/* Those that are there and that a restore could not attach; free() them. 0 or -errno. */
+int arrivals_unfiltered(const struct arrivals *arrivals, struct unfiltered **list, size_t *n);
 /* How many are attached, of how many. */
 size_t arrivals_attached(const struct arrivals *arrivals, size_t *expected);
 

@@ -52,7 +52,8 @@ struct service {
 	int64_t rotate_next;		       /* not before */
 	bool started;			       /* the first job is done */
 	bool ready, stop;
-	bool blind; /* it was reported that the state cannot be read */
+	char faulty[sizeof(((struct faults *)0)->text)]; /* as the service manager was told */
+	bool blind;					 /* it was reported that the state cannot be read */
 	int status;
 };
 
@@ -61,6 +62,8 @@ PRINTF(1, 2) void service_say(const char *fmt, ...);
 void service_say_about(const struct log_subject *about, const char *line);
 /* The state may have changed: at this time, in ms of CLOCK_MONOTONIC. */
 void service_look_soon(struct service *s, int64_t at);
+/* Interfaces may be filtered, or not to be filtered any more, that could not be. */
+void service_see(struct service *s);
 /* Frees the job, or defers it. The command itself has reported what was wrong. */
 void service_job_ended(struct service *s, struct job *job, int status);
 

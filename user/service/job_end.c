@@ -64,7 +64,8 @@ void service_job_ended(struct service *s, struct job *job, int status)
 		break;
 	case JOB_RESTORE:
 		/* A missing interface is no failure: the service waits for it. */
-		report = done && (!arrivals_left_open(s->arrivals, clock_ms()) || WEXITSTATUS(status) == EXIT_DONE);
+		report = !arrivals_left_open(s->arrivals, clock_ms()) || WEXITSTATUS(status) == EXIT_DONE;
+		report = report && done;
 		break;
 	case JOB_ROTATE:
 		if (!done)
@@ -100,6 +101,7 @@ void service_job_ended(struct service *s, struct job *job, int status)
 	if (report)
 		done_say(job);
 	s->started = true;
+	service_see(s);
 	keeper_look(s->keeper); /* before anybody is told that it is ready */
 	if (done || !retry(s, job))
 		job_free(job);

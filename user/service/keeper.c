@@ -14,9 +14,11 @@
 #include "base/log.h"
 #include "base/state_path.h"
 #include "change/heal.h"
+#include "kernel/attach.h"
 #include "kernel/held.h"
 #include "kernel/live.h"
 #include "observe/metrics_pages.h"
+#include "observe/unfiltered.h"
 #include "service/jobs.h"
 #include "service/observer.h"
 #include "service/retry.h"
@@ -28,6 +30,11 @@
 /* What cannot be healed now (no bpffs, no memory): the same again, in ms. */
 #define HEAL_AGAIN     1000
 #define HEAL_AGAIN_MAX 10000
+
+struct open_interface {
+	struct unfiltered is;
+	time_t since;
+};
 
 struct keeper {
 	const struct context *context;
@@ -41,7 +48,11 @@ struct keeper {
 	bool broken, later;				  /* it could not be healed; it waits for another command */
 	bool blind;					  /* the state cannot be read */
 	time_t blind_since;
-	dev_t state_dev; /* of its file */
+	char why_blind[sizeof(((struct faults *)0)->text)];
+	struct open_interface *open; /* that cannot be filtered */
+	size_t open_n;
+	char began[sizeof(((struct faults *)0)->text)]; /* the last fault */
+	dev_t state_dev;				/* of its file */
 	ino_t state_ino;
 };
 
@@ -65,12 +76,32 @@ void keeper_close(struct keeper *k)
 		return;
 	jobs_stop(&k->jobs);
 	held_close(k->held);
+	free(k->open);
 	free(k);
 }
 
+static void add(struct faults *faults, const char *what)
+{
+	size_t n = strlen(faults->text);
+
+	snprintf(faults->text + n, sizeof(faults->text) - n, "%s%s", n ? "; " : "", what);
+}
+
+/* All that is wrong now; or else what was so at last. */
 static void publish(struct keeper *k)
 {
-	k->faults.now = k->broken || k->later || k->blind;
+	char text[UNFILTERED_TEXT_MAX];
+
+	k->faults.now = k->broken || k->later || k->blind || k->open_n;
+	k->faults.text[0] = '\0';
+	if (k->broken || k->later)
+		add(&k->faults, k->healing);
+	if (k->blind)
+		add(&k->faults, k->why_blind);
+	for (size_t i = 0; i < k->open_n; i++)
+		add(&k->faults, unfiltered_text(text, &k->open[i].is));
+	if (!k->faults.now)
+		add(&k->faults, k->began);
 	observer_faults(k->observer, &k->faults);
 }
 
@@ -78,7 +109,7 @@ static void begins(struct keeper *k, const char *what)
 {
 	const struct event fault = { EVENT_FAULT, .generation = kernel_live_generation(k->context) };
 
-	snprintf(k->faults.text, sizeof(k->faults.text), "%s", what);
+	snprintf(k->began, sizeof(k->began), "%s", what);
 	k->faults.n++;
 	k->faults.last = time(NULL);
 	event(k->context, fault, "%s", what);
@@ -226,6 +257,7 @@ void keeper_state(struct keeper *k, const char *why)
 	k->blind = why;
 	if (why) {
 		k->blind_since = time(NULL);
+		snprintf(k->why_blind, sizeof(k->why_blind), "%s", why);
 		begins(k, why);
 	} else {
 		/* What was said when it went could not be written where it was gone. */
@@ -234,4 +266,64 @@ void keeper_state(struct keeper *k, const char *why)
 		ends(k, text);
 	}
 	publish(k);
+}
+
+static struct open_interface *find_open(struct open_interface *open, size_t n, const char *label)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!strcmp(open[i].is.label, label))
+			return &open[i];
+	return NULL;
+}
+
+static void opens(struct keeper *k, struct open_interface *one)
+{
+	char text[UNFILTERED_TEXT_MAX];
+
+	one->since = time(NULL);
+	warn("%s", unfiltered_text(text, &one->is));
+	begins(k, text);
+}
+
+static void closes(struct keeper *k, const struct open_interface *one)
+{
+	char since[UTC_TEXT_MAX], text[UNFILTERED_TEXT_MAX];
+
+	snprintf(text, sizeof(text), "%s %s, and was not filtered since %s", one->is.label,
+		 attach_is_filtered(k->context, one->is.label) ? "is filtered again"
+							       : "is gone, or is not to be filtered any more",
+		 utc_text(since, one->since));
+	warn("%s", text);
+	ends(k, text);
+}
+
+void keeper_unfiltered(struct keeper *k, const struct unfiltered *list, size_t n)
+{
+	struct open_interface *open = calloc(n + 1, sizeof(*open)), *before = k->open;
+	size_t before_n = k->open_n;
+
+	if (!open)
+		return; /* at the next look */
+	k->open = open;
+	k->open_n = n;
+	for (size_t i = 0; i < n; i++) {
+		const struct open_interface *same = find_open(before, before_n, list[i].label);
+
+		open[i].is = list[i];
+		if (same)
+			open[i].since = same->since;
+		else
+			opens(k, &open[i]);
+	}
+	for (size_t i = 0; i < before_n; i++)
+		if (!find_open(open, n, before[i].is.label))
+			closes(k, &before[i]);
+	free(before);
+	if (n || before_n)
+		publish(k);
+}
+
+const char *keeper_faulty(const struct keeper *k)
+{
+	return k->faults.now ? k->faults.text : "";
 }

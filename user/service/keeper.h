@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Keeps the filter whole: holds a descriptor of every part, looks four times a second whether all are in place, has
- * made again what is not, and says so: in the log, as an event, on /healthz and in the metrics.
+ * made again what is not, and says so: in the log, as an event, on /healthz and in the metrics. So it does of a state
+ * that cannot be read, and of interfaces that cannot be filtered.
  */
 #ifndef SERVICE_KEEPER_H
 #define SERVICE_KEEPER_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct context;
 struct keeper;
 struct observer;
+struct unfiltered;
 
 /* 0 or -errno with the reason recorded. */
 int keeper_open(struct keeper **keeper, const struct context *context, struct observer *observer);
@@ -30,5 +33,9 @@ int64_t keeper_due(const struct keeper *keeper);
 
 /* Why the state cannot be read; NULL: it can. */
 void keeper_state(struct keeper *keeper, const char *why);
+/* All that are to be filtered and could not be. */
+void keeper_unfiltered(struct keeper *keeper, const struct unfiltered *list, size_t n);
+/* What is wrong now; "": nothing. */
+const char *keeper_faulty(const struct keeper *keeper);
 
 #endif

@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
@@ -16,6 +17,7 @@
 #include "base/log.h"
 #include "change/agreement.h"
 #include "kernel/live.h"
+#include "observe/unfiltered.h"
 #include "service/sd_notify.h"
 #include "state/fleet.h"
 #include "state/limits.h"
@@ -70,6 +72,17 @@ void service_look_soon(struct service *s, int64_t at)
 		s->glance_at = at;
 }
 
+void service_see(struct service *s)
+{
+	struct unfiltered *list = NULL;
+	size_t n = 0;
+
+	if (arrivals_unfiltered(s->arrivals, &list, &n))
+		return;
+	keeper_unfiltered(s->keeper, list, n);
+	free(list);
+}
+
 /*
  * The state may have changed. `glance`: our jobs still run, which may take minutes; look only at what cannot wait: the
  * bans and interfaces of other commands.
@@ -91,6 +104,8 @@ static void look(struct service *s, int64_t now, bool glance)
 		err = reload_follow(s->reload, state, s->config, &s->jobs);
 	if (!err)
 		err = arrivals_expect(s->arrivals, state) ?: feeds_expect(&s->feeds, state);
+	if (!err)
+		service_see(s);
 	if (!err)
 		followers_fleet(&s->followers, state_joined(state));
 	expiry_look(&s->expiry, err ? NULL : state);
@@ -188,15 +203,26 @@ static void on_signal(struct service *s)
 	}
 }
 
-static void say_ready(struct service *s)
+/* For the service manager; false: it could not be told now. */
+static bool notify_status(struct service *s, const char *before)
 {
 	size_t expected, attached = arrivals_attached(s->arrivals, &expected);
+	const char *faulty = keeper_faulty(s->keeper);
+	bool told = notify("%sSTATUS=%zu of %zu interfaces attached%s%s", before, attached, expected,
+			   *faulty ? "; " : "", faulty);
 
+	if (told)
+		snprintf(s->faulty, sizeof(s->faulty), "%s", faulty);
+	return told;
+}
+
+static void say_ready(struct service *s)
+{
 	observer_look(s->observer);
 	/* If it was not delivered, retry next turn: the service manager would wait forever. */
-	s->ready = notify("READY=1\nSTATUS=%zu of %zu interfaces attached", attached, expected);
+	s->ready = notify_status(s, "READY=1\n");
 	if (s->ready)
-		service_say("ready");
+		service_say("ready%s%s", s->faulty[0] ? ", but " : "", s->faulty);
 }
 
 static bool busy(const struct service *s)
@@ -264,6 +290,8 @@ static void turn(struct service *s, int64_t now)
 		followers_turn(&s->followers, now);
 	if (!busy(s) && !s->ready && s->look_at == INT64_MAX && !reload_waits(s->reload))
 		say_ready(s);
+	if (s->ready && strcmp(s->faulty, keeper_faulty(s->keeper)) != 0)
+		notify_status(s, "");
 	hook_turn(&s->hook); /* the observer wakes us every second */
 	if (now >= s->notify_at) {
 		notify("WATCHDOG=1");
@@ -323,8 +351,10 @@ static void loop(struct service *s)
 			service_look_soon(s, clock_ms() + LOOK_MS);
 			keeper_look(s->keeper);
 		}
-		if (fds[ON_LINK].revents)
+		if (fds[ON_LINK].revents) {
 			arrivals_read(s->arrivals);
+			service_see(s);
+		}
 		if (fds[ON_ERRAND].revents)
 			errands_came(&s->errands, clock_ms());
 		if (s->observer)

@@ -14,6 +14,7 @@
 #include "change/agreement.h"
 #include "kernel/pins.h"
 #include "observe/history.h"
+#include "observe/unfiltered.h"
 #include "state/bans.h"
 #include "state/events.h"
 #include "state/kept_image.h"
@@ -65,6 +66,7 @@ static void look_at_kernel(struct status *s, const struct context *context)
 	s->counted = !kernel_counters(context, &s->sums);
 }
 
+/* Under this name, or one that it had when it was attached. */
 static bool is_on(const struct status *s, const char *label)
 {
 	for (size_t i = 0; i < s->on_n; i++)
@@ -97,28 +99,38 @@ static void look_at_interfaces(struct status *s, const struct context *context)
 				label_of(label, s->on[i].as, s->on[i].match));
 }
 
-static void look_for_missing(struct status *s, struct state *state)
+/* Is it said of its pin that there is no such interface? */
+static bool is_named(const struct status *s, const char *label)
+{
+	for (size_t i = 0; i < s->on_n; i++)
+		if (s->on[i].gone && label_is(label, s->on[i].as, s->on[i].match))
+			return true;
+	return false;
+}
+
+static void look_for_unfiltered(struct status *s, const struct context *context, const char *name, unsigned int match,
+				const char *of)
+{
+	char text[UNFILTERED_TEXT_MAX];
+	struct unfiltered is;
+
+	if (unfiltered(context, s->on, s->on_n, name, match, of, &is) && (is.why[0] || !is_named(s, is.label)))
+		trouble(s, DEGRADED, "%.*s", TROUBLE_MAX - 1, unfiltered_text(text, &is));
+}
+
+static void look_for_missing(struct status *s, const struct context *context, struct state *state)
 {
 	struct interface_info *kept = NULL;
-	char label[LABEL_MAX];
 	size_t n = 0;
 
-	if (state_interfaces(state, &kept, &n))
+	if (!s->looked || state_interfaces(state, &kept, &n))
 		n = 0;
-	for (size_t i = 0; i < n; i++) {
-		bool gone = false;
-
-		label_of(label, kept[i].name, kept[i].match);
-		for (size_t j = 0; j < s->on_n; j++)
-			gone = gone ||
-			       (s->on[j].gone && label_is(label, s->on[j].as, s->on[j].match)); /* it was named */
-		if (!gone && !is_on(s, label))
-			trouble(s, DEGRADED, "%s is to be filtered, and is not: 'restore' attaches it", label);
-	}
+	for (size_t i = 0; i < n; i++)
+		look_for_unfiltered(s, context, kept[i].name, kept[i].match, NULL);
 	free(kept);
 }
 
-static void look_at_ports(struct status *s, struct state *state)
+static void look_at_ports(struct status *s, const struct context *context, struct state *state)
 {
 	struct ports_due *due = NULL;
 	struct port_of *ports = NULL;
@@ -131,8 +143,7 @@ static void look_at_ports(struct status *s, struct state *state)
 	for (size_t i = 0; i < n && !err; i++) {
 		label_of(label, due[i].name, due[i].leaves ? MATCH_LEAVING(0) : 0);
 		if (due[i].of)
-			trouble(s, DEGRADED, "%s, a port of %s, is to be filtered, and is not: 'restore' attaches it",
-				label, due[i].of->name);
+			look_for_unfiltered(s, context, due[i].name, due[i].of->match, due[i].of->name);
 		else if (is_on(s, label))
 			trouble(s, DEGRADED, "%s is no port any more, and is still filtered: 'restore' detaches it",
 				label);
@@ -157,8 +168,8 @@ static void look_at_state(struct status *s, const struct context *context)
 	int err = state_open(&state, context, false);
 
 	if (!err) {
-		look_for_missing(s, state);
-		look_at_ports(s, state);
+		look_for_missing(s, context, state);
+		look_at_ports(s, context, state);
 		s->detect = state_limits(state).on;
 		err = lists_in_force(state, &s->lists, &s->lists_n) ?: waiting_of(state, &s->waiting, &s->waiting_n) ?:
 		      state_bans_count(state, s->now, &s->bans) ?:
