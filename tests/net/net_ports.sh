@@ -351,6 +351,34 @@ needs_pass() {
 	filters 0 1
 }
 
+# The same where the process of the service would run the command: it does not see who is logged in, and leaves it.
+needs_pass_by_errand() {
+	above bridge
+	echo 45.50.0.2 >own
+	bloom load own own
+	bloom attach edgetop --ports
+	: >conf
+	ready
+	export SSH_CONNECTION='45.50.0.2 5000 45.50.0.1 22'
+	bloom add 45.0.0.9
+	# What serves commands goes on, and only that.
+	kill -STOP "$service_pid"
+	join 0
+	"$XDP_BLOOM" -v add 45.0.0.10 2>err || fail "add while a port comes: $(cat err)"
+	grep -q "leaves it to this one: a port has come, which is to be filtered" err || fail "who did it: $(cat err)"
+	grep -q "ports that have come are not filtered.*: what is loaded bans 45.50.0.2, the peer of this SSH" err || fail "$(cat err)"
+	filters
+	"$XDP_BLOOM" -v add 45.0.0.11 2>err || fail "add after that: $(cat err)"
+	grep -q "run by the process of the service" err || fail "the next one was not served: $(cat err)"
+	# One that goes takes nothing from anybody.
+	leave 0
+	"$XDP_BLOOM" -v add 45.0.0.12 2>err || fail "add when it has gone: $(cat err)"
+	grep -q "run by the process of the service" err || fail "the last one was not served: $(cat err)"
+	is "$(rule)" "edgetop,auto,source,ingress," "the rule"
+	kill -CONT "$service_pid"
+	stop
+}
+
 run_cases "by_hand bridge" "by_hand bond mode active-backup miimon 50" "by_hand team" \
 	"by_service bridge" "by_service bond mode active-backup miimon 50" "by_service team" by_name options on_trial not_on_trial moves one_cannot \
-	refusals reboot at_random needs_pass
+	refusals reboot at_random needs_pass needs_pass_by_errand
