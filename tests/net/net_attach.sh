@@ -391,6 +391,33 @@ standby() {
 	wait_until "what came in by the standby, too" has_dropped 6
 }
 
+# Packets are sent to it, and go on as received by the interface that they came in by.
+goes_on_elsewhere() {
+	veth 0
+	ip link add edgetop type ifb 2>/dev/null || skip "the kernel has no ifb (CONFIG_IFB)"
+	ip link set edgetop up
+	bloom add 45.0.0.1
+	bloom attach edgetop --mode skb
+	one_line "edgetop: no packet is seen here, as the interface that it came in by goes on with it; attach to that one"
+	redirected edge0 edgetop || skip "needs tc with matchall and mirred"
+	banned_from wire0
+	wait_until "what was sent to it" has_sent edgetop 3
+	is "$(get .packets.dropped stats)" 0 "what was dropped there"
+	bloom attach edge0 --mode skb
+	is "$(cat err)" "" "what is said of where it came in"
+	banned_from wire0
+	wait_until "what came in" has_dropped 3
+}
+
+redirected() {
+	tc qdisc add dev "$1" ingress 2>/dev/null &&
+		tc filter add dev "$1" ingress matchall action mirred egress redirect dev "$2" 2>/dev/null
+}
+
+has_sent() {
+	[ "$(cat "/sys/class/net/$1/statistics/tx_packets")" -ge "$2" ]
+}
+
 teamed() {
 	together team
 	bloom add 45.0.0.1
@@ -400,5 +427,5 @@ teamed() {
 
 run_cases "two_interfaces native" "two_interfaces skb" counts_by_interface attached_before_anything_is_loaded \
 	second_attach_is_refused detach_one detach_all detach_has_the_last_word unknown_interface \
-	falls_back_to_skb_with_a_warning jumbo_frames with_ethernet between_ports names_all_ports its_own_share standby teamed vanished_interface renamed_interface \
+	falls_back_to_skb_with_a_warning jumbo_frames with_ethernet between_ports names_all_ports its_own_share standby goes_on_elsewhere teamed vanished_interface renamed_interface \
 	renamed_and_back moved_interface same_name_in_another_namespace

@@ -1,14 +1,241 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Names of ports in a text that names some. */
+/* Names of ports in a text that names some; and what is said of each kind of interface, where the kernel is made up. */
+#include <errno.h>
+#include <linux/if_link.h>
+#include <linux/rtnetlink.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/netlink.h"
+#include "shown.h"
+
+static char handle;
+static int open_err, dump_err;
+static bool is_open;
+/* What it says, one behind the other. */
+static char said[16384] __attribute__((aligned(NLMSG_ALIGNTO)));
+static int said_n;
+
+static int given_open(struct nl_socket **socket, int family, int flags, unsigned int groups)
+{
+	if (family != NETLINK_ROUTE || flags || groups)
+		abort();
+	*socket = (struct nl_socket *)&handle;
+	is_open = !open_err;
+	return open_err;
+}
+
+static void given_close(struct nl_socket *socket)
+{
+	if (socket != (struct nl_socket *)&handle || !is_open)
+		abort();
+	is_open = false;
+}
+
+static int given_dump(struct nl_socket *socket, uint16_t kind, const void *request, size_t size, netlink_each_fn *each,
+		      void *arg)
+{
+	int left = said_n;
+
+	if (socket != (struct nl_socket *)&handle || kind != RTM_GETLINK || request || size != sizeof(struct ifinfomsg))
+		abort();
+	for (const struct nlmsghdr *m = (struct nlmsghdr *)said; nl_ok(m, left); m = nl_next(m, &left))
+		each(arg, m);
+	return dump_err;
+}
+
+/* edge9 is the one that is asked of. */
+static unsigned int given_number(const char *name)
+{
+	return strcmp(name, "edge9") ? 0 : 9;
+}
+
+static char *given_name(unsigned int number, char *name)
+{
+	if (number != 2)
+		return NULL;
+	return strcpy(name, "edge2");
+}
+
+#define netlink_open   given_open
+#define nl_close       given_close
+#define netlink_dump   given_dump
+#define if_nametoindex given_number
+#define if_indextoname given_name
 #include "kernel/device.c"
-#include "ktap.h"
+
+static const struct shown known[] = {
+#include "unit_device.txt"
+};
+
+static struct shows shows = { .file = "tests/unit/unit_device.txt",
+			      .known = known,
+			      .n = sizeof(known) / sizeof(known[0]) };
+
+/* --- What the kernel says --- */
+
+static struct nlmsghdr *says(int index, const char *name)
+{
+	struct nlmsghdr *m = nl_put_header(said + said_n);
+	struct ifinfomsg *link = nl_put_extra(m, sizeof(*link));
+
+	link->ifi_index = index;
+	if (name)
+		nl_put(m, IFLA_IFNAME, strlen(name) + 1, name);
+	return m;
+}
+
+static void end(const struct nlmsghdr *m)
+{
+	said_n += (int)NLMSG_ALIGN(m->nlmsg_len);
+	if (said_n > (int)sizeof(said) - 512)
+		abort();
+}
+
+static void port(int index, const char *name, uint32_t of)
+{
+	struct nlmsghdr *m = says(index, name);
+
+	nl_put_u32(m, IFLA_MASTER, of);
+	end(m);
+}
+
+static void put_kind(struct nlmsghdr *m, const char *kind, int mode)
+{
+	struct nlattr *info = nl_nest_begin(m, IFLA_LINKINFO), *data;
+
+	nl_put(m, IFLA_INFO_KIND, strlen(kind), kind);
+	if (mode >= 0) {
+		data = nl_nest_begin(m, IFLA_INFO_DATA);
+		nl_put(m, IFLA_IPVLAN_FLAGS, sizeof(uint16_t), &(uint16_t){ IPVLAN_MODE_L3S });
+		nl_put(m, IFLA_IPVLAN_MODE, sizeof(uint16_t), &(uint16_t){ (uint16_t)mode });
+		nl_nest_end(m, data);
+	}
+	nl_nest_end(m, info);
+}
+
+/* below: the interface under it, 0: none; far: that is in another network namespace. */
+static void is_of(const char *kind, uint32_t below, bool far, int mode)
+{
+	struct nlmsghdr *m = says(9, "edge9");
+
+	if (below)
+		nl_put_u32(m, IFLA_LINK, below);
+	if (far)
+		nl_put_u32(m, IFLA_LINK_NETNSID, 0);
+	put_kind(m, kind, mode);
+	end(m);
+}
+
+static void asked(const char *name)
+{
+	char text[DEVICE_TEXT_MAX];
+
+	printf("%s: %s\n", name, device_misses(name, text) ? text : "nothing is said");
+	if (is_open)
+		abort();
+}
+
+/* --- What is asked --- */
+
+static void kinds(void)
+{
+	static const char *const all[] = { "bridge",  "bond",	 "team",   "vrf",  "ifb",   "vlan",
+					   "macvlan", "macvtap", "ipvlan", "veth", "dummy", "" };
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+		said_n = 0;
+		is_of(all[i], 2, false, -1);
+		printf("%s, ", all[i]);
+		asked("edge9");
+		said_n = 0;
+		is_of(all[i], 2, true, -1);
+		printf("%s, of which one end is elsewhere, ", all[i]);
+		asked("edge9");
+		said_n = 0;
+		is_of(all[i], 0, false, -1);
+		port(3, "edge3", 9);
+		printf("%s, with a port, ", all[i]);
+		asked("edge9");
+	}
+}
+
+static void ipvlans(void)
+{
+	for (int mode = IPVLAN_MODE_L2; mode < IPVLAN_MODE_MAX; mode++) {
+		said_n = 0;
+		is_of("ipvlan", 2, false, mode);
+		printf("mode %d, ", mode);
+		asked("edge9");
+	}
+	said_n = 0;
+	is_of("ipvlan", 2, true, IPVLAN_MODE_L3S);
+	printf("elsewhere, ");
+	asked("edge9");
+	said_n = 0;
+	is_of("macvlan", 2, false, IPVLAN_MODE_L3S);
+	printf("no ipvlan, ");
+	asked("edge9");
+}
+
+static void ports(void)
+{
+	char name[IF_NAMESIZE];
+
+	is_of("bridge", 0, false, -1);
+	port(3, "edge3", 9);
+	port(4, "edge4", 8);
+	port(5, NULL, 9);
+	port(6, "edge30", 9);
+	port(3, "edge3", 9);
+	asked("edge9");
+	for (int i = 0; i < 30; i++) {
+		snprintf(name, sizeof(name), "edge-long-%d", 10000 + i);
+		port(10 + i, name, 9);
+	}
+	asked("edge9");
+}
+
+static void not_known(void)
+{
+	is_of("ifb", 0, false, -1);
+	asked("edge8");
+	open_err = -EMFILE;
+	asked("edge9");
+	open_err = 0;
+	dump_err = -ENOMEM;
+	asked("edge9");
+	dump_err = 0;
+	asked("edge9");
+	/* Another's. */
+	said_n = 0;
+	end(says(9, "edge9"));
+	put_kind(says(8, "edge8"), "ifb", -1);
+	end((struct nlmsghdr *)(said + said_n));
+	asked("edge9");
+}
+
+static void begin(void)
+{
+	said_n = open_err = dump_err = 0;
+}
+
+static void word_for_word(void)
+{
+	static const struct scene scenes[] = {
+		{ "kinds", kinds }, { "ipvlans", ipvlans }, { "ports", ports }, { "not known", not_known }
+	};
+
+	shows_scenes(&shows, scenes, sizeof(scenes) / sizeof(scenes[0]), begin);
+}
 
 static void names(void)
 {
 	static const struct {
 		const char *names, *name;
 		bool is;
-	} known[] = {
+	} each[] = {
 		{ "edge1", "edge1", true },
 		{ "edge10", "edge1", false },
 		{ "edge10, edge1", "edge1", true },
@@ -21,14 +248,13 @@ static void names(void)
 		{ "", "edge1", false },
 	};
 
-	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
-		CHECK(is_named(known[i].names, known[i].name) == known[i].is, "'%s' in '%s'", known[i].name,
-		      known[i].names);
+	for (size_t i = 0; i < sizeof(each) / sizeof(each[0]); i++)
+		CHECK(is_named(each[i].names, each[i].name) == each[i].is, "'%s' in '%s'", each[i].name, each[i].names);
 }
 
 int main(void)
 {
-	static const struct ktap_case cases[] = { { "names", names } };
+	static const struct ktap_case cases[] = { { "names", names }, { "word for word", word_for_word } };
 
 	return ktap_run(cases, sizeof(cases) / sizeof(cases[0]));
 }

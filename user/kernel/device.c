@@ -14,7 +14,23 @@ struct device {
 	int index, below; /* the interface under it; 0: none */
 	char kind[NETLINK_KIND_MAX], ports[256];
 	unsigned int left_out; /* ports that are not in the text */
+	bool far;	       /* what is under it is in another network namespace */
+	bool l3s;	       /* an ipvlan of that mode */
 };
+
+static void take_kind(struct device *d, const struct nlattr *info)
+{
+	const struct nlattr *data, *attr;
+
+	netlink_kind_in(info, d->kind);
+	if (strcmp(d->kind, "ipvlan") != 0)
+		return;
+	nl_each_nested (data, info)
+		if (nl_attr_type(data) == IFLA_INFO_DATA)
+			nl_each_nested (attr, data)
+				if (nl_attr_type(attr) == IFLA_IPVLAN_MODE && nl_attr_len(attr) >= sizeof(uint16_t))
+					d->l3s = nl_attr_u16(attr) == IPVLAN_MODE_L3S;
+}
 
 /* "edge1" is not in "edge10, edge11". */
 static bool is_named(const char *names, const char *name)
@@ -42,8 +58,10 @@ static void take(void *arg, const struct nlmsghdr *message)
 			port = (int)nl_attr_u32(attr) == d->index;
 		else if (link->ifi_index == d->index && nl_attr_type(attr) == IFLA_LINK)
 			d->below = (int)nl_attr_u32(attr);
+		else if (link->ifi_index == d->index && nl_attr_type(attr) == IFLA_LINK_NETNSID)
+			d->far = true;
 		else if (link->ifi_index == d->index && nl_attr_type(attr) == IFLA_LINKINFO)
-			netlink_kind_in(attr, d->kind);
+			take_kind(d, attr);
 	}
 	/* A dump that changed meanwhile comes twice. */
 	if (!port || !name || is_named(d->ports, name))
@@ -62,7 +80,7 @@ static bool describe(const struct device *d, char text[DEVICE_TEXT_MAX])
 	snprintf(ports, sizeof(ports), "%s", d->ports[0] ? d->ports : "none yet");
 	if (d->left_out)
 		snprintf(ports + strlen(ports), 32, " and %u more", d->left_out);
-	if (d->below)
+	if (d->below && !d->far)
 		if_indextoname((unsigned int)d->below, below);
 	if (!strcmp(d->kind, "bridge"))
 		snprintf(text, DEVICE_TEXT_MAX,
@@ -74,6 +92,17 @@ static bool describe(const struct device *d, char text[DEVICE_TEXT_MAX])
 			 "what a port (%s) does not hand on is not seen here, such as a standby's packets; attach to"
 			 " the ports for all: --ports",
 			 ports);
+	else if (!strcmp(d->kind, "vrf"))
+		snprintf(text, DEVICE_TEXT_MAX,
+			 "what the VRF's ports (%s) receive is not seen here; attach to the ports: --ports", ports);
+	else if (!strcmp(d->kind, "ifb"))
+		snprintf(text, DEVICE_TEXT_MAX,
+			 "no packet is seen here, as the interface that it came in by goes on with it; attach to that"
+			 " one");
+	else if (d->l3s)
+		snprintf(text, DEVICE_TEXT_MAX,
+			 "no packet is seen here, as the ipvlan is in mode l3s; attach to %s, or use mode l3",
+			 below[0] ? below : "the interface under it");
 	else if (below[0] && (!strcmp(d->kind, "vlan") || !strcmp(d->kind, "macvlan") || !strcmp(d->kind, "macvtap") ||
 			      !strcmp(d->kind, "ipvlan")))
 		snprintf(text, DEVICE_TEXT_MAX,
