@@ -494,6 +494,10 @@ by_proxy() {
 	# Whom the proxy connects to is not seen; an address is.
 	refused "10.9.9.2 (private)" load drop https://10.9.9.2/list
 	refused "(loopback)" load drop 'https://[::1]/list'
+	refused "a server's name has no '%'" load drop https://%31%30.9.9.2/list
+	refused "a server's name has no '%'" load drop https://%30x0a090902/list
+	refused "(private)" load drop https://0x0a090902/list
+	refused "(private)" load drop https://10.9.9.2./list
 	is "$(proxied)" 2 "requests to the proxy, after those inward"
 	keeps "127.0.0.1 (loopback)" to-number
 	keeps "(private)" to-mapped

@@ -221,6 +221,12 @@ static void urls(void)
 		{ "https://?", false, false },
 		{ "http://user@a/", false, false },
 		{ "https:/a", false, false },
+		{ "https://%31%30.0.0.1/", false, false },
+		{ "https://[fe80::1%25eth0]/", false, false },
+		{ "https://a%2f/", false, false },
+		{ "https://a%", false, false },
+		{ "https://a/%31?%32#%33", true, true },
+		{ "https://a?%31", true, true },
 		{ "http:/a", false, false },
 		{ "file:///etc/passwd", false, false },
 		{ "ftp://a/", false, false },
@@ -314,6 +320,46 @@ static void own(void)
 	free(own.addrs);
 }
 
+/* In a URL, for whoever looks it up: as any program may take it. */
+static void hosts(void)
+{
+	static const char *const inside[] = { "10.0.0.1",
+					      "[::1]",
+					      "[::ffff:10.0.0.1]",
+					      "10.1",
+					      "0x0a000001",
+					      "012.0.0.1",
+					      "167772161",
+					      "0x7f.1",
+					      "127.1.",
+					      "10.0.0.1.",
+					      "0300.0250.0.1",
+					      "0xA9FEA9FE",
+					      "192.168.257",
+					      "000000000000000000000012.1",
+					      "192.0.2.1" };
+	static const char *const outside[] = { "9.9.9.9",
+					       "[2620:fe::fe]",
+					       "0x09090909",
+					       "9.9.9.9.",
+					       "feeds.example",
+					       "feeds.example.",
+					       "10.0.0.a",
+					       "a-very-long-name.that-is-no-address.example",
+					       "0x0a00000z",
+					       "",
+					       ".",
+					       "[",
+					       "10.0.0.1.." };
+	struct addr ours[] = { parsed("192.0.2.1") };
+	struct own_addresses own = { ours, 1 };
+
+	for (size_t i = 0; i < sizeof(inside) / sizeof(*inside); i++)
+		CHECK(host_fault(inside[i], &own), "not refused: %s", inside[i]);
+	for (size_t i = 0; i < sizeof(outside) / sizeof(*outside); i++)
+		CHECK(!host_fault(outside[i], &own), "refused: %s", outside[i]);
+}
+
 static const struct ktap_case cases[] = {
 	{ "limits", limits },
 	{ "fits", fits },
@@ -324,6 +370,7 @@ static const struct ktap_case cases[] = {
 	{ "damaged", damaged },
 	{ "urls", urls },
 	{ "addresses", addresses },
+	{ "hosts", hosts },
 };
 
 int main(void)

@@ -78,3 +78,22 @@ const char *address_fault(struct addr addr, const struct own_addresses *own)
 			return "this machine's own";
 	return embedded(addr, &within) ? address_fault(within, own) : NULL;
 }
+
+const char *host_fault(const char *host, const struct own_addresses *own)
+{
+	const char *bare = host + (*host == '[');
+	size_t length = strcspn(bare, "]");
+	char text[256]; /* no name is longer */
+	struct in_addr number;
+	struct addr addr;
+
+	if (!addr_parse(bare, length, &addr))
+		return address_fault(addr, own);
+	/* What inet_aton() takes, such as 0x7f000001, proxies may take, too; and with a dot behind it. */
+	length -= length && bare[length - 1] == '.';
+	if (length >= sizeof(text))
+		return NULL;
+	memcpy(text, bare, length);
+	text[length] = '\0';
+	return inet_aton(text, &number) ? address_fault((struct addr){ ntohl(number.s_addr), 4 }, own) : NULL;
+}

@@ -21,5 +21,7 @@ int own_addresses_read(struct own_addresses *own);
 bool address_of(struct addr *addr, const struct sockaddr *from);
 /* What it is instead of one of the internet: "private"; NULL: it is one. */
 const char *address_fault(struct addr addr, const struct own_addresses *own);
+/* The same of a host in a URL, in whatever way an address is written there; NULL: it may also be a name. */
+const char *host_fault(const char *host, const struct own_addresses *own);
 
 #endif

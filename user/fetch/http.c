@@ -416,15 +416,12 @@ static bool is_inward(struct fetch *f)
 {
 	const struct fetch_request *r = f->request;
 	CURLU *url = r->proxy[0] && !r->lan ? curl_url() : NULL;
-	const char *what = NULL, *bare;
+	const char *what = NULL;
 	char *host = NULL;
-	struct addr addr;
 
 	if (url && !curl_url_set(url, CURLUPART_URL, f->answer->url, 0) &&
 	    !curl_url_get(url, CURLUPART_HOST, &host, 0)) {
-		bare = host + (*host == '[');
-		if (!addr_parse(bare, strcspn(bare, "]"), &addr))
-			what = address_fault(addr, f->own);
+		what = host_fault(host, f->own);
 		if (what)
 			failed(f, "it is at %s (%s), and lists come from the internet; --lan fetches from there", host,
 			       what);

@@ -68,6 +68,9 @@ const char *fetch_url_fault(const char *url, bool insecure)
 	length = strcspn(host, "/?#");
 	if (memchr(host, '@', length))
 		return "a name or a password does not belong into a URL, which others see; --header-file takes it";
+	/* Who is asked by way of a proxy is what it makes of that. */
+	if (memchr(host, '%', length))
+		return "a server's name has no '%'";
 	return length ? NULL : "it names no server";
 }
 
