@@ -13,7 +13,7 @@
 
 struct canvas {
 	const struct plot *plot;
-	char cell[ROWS_MAX][COLUMNS + 1];
+	char cell[ROWS_MAX][COLUMNS];
 	int rows, decades;
 };
 
