@@ -199,6 +199,12 @@ static void sleep_for(int64_t ns)
 		;
 }
 
+/* Nothing waits any more, in the state and in the kernel. */
+static bool is_over(const struct context *context, int64_t left)
+{
+	return left == NOTHING_WAITS && !is_on_trial(context);
+}
+
 void revert_timer_run(struct context *context, long seconds)
 {
 	int64_t end = time(NULL) + seconds, due = clock_boot() + seconds * SECOND, left = seconds * SECOND;
@@ -210,11 +216,14 @@ void revert_timer_run(struct context *context, long seconds)
 		left = first_due(context, clock_boot() < due ? 0 : end);
 		if (left > 0)
 			continue;
-		if (left == NOTHING_WAITS && !is_on_trial(context))
+		if (is_over(context, left))
 			return;
 		(void)change_begin_at(&change, context, clock_boot() < due ? 0 : end);
 		change_end(change);
-		left = first_due(context, 0) ?: LOOK_AGAIN;
+		left = first_due(context, 0);
+		if (is_over(context, left))
+			return;
+		left = left > 0 ? left : LOOK_AGAIN;
 	}
 }
 
