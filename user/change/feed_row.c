@@ -65,21 +65,25 @@ int feed_row_begin(const struct context *context, const struct feed_options *o, 
 
 	*to = NULL;
 	*known = !err && !strcmp(row->url, url);
-	if (!err || err_is(err, ENOENT))
-		err = *known || o->every.given || o->usual ? 0 : -ENOENT;
-	if (!err && !*known) {
+	if (err_is(err, ENOENT))
+		err = 0;
+	if (err || !(*known || o->every.given || o->usual)) {
+		free(row);
+		return err;
+	}
+	if (!*known) {
 		*row = (struct feed){ 0 };
 		snprintf(row->list, sizeof(row->list), "%s", name);
 		snprintf(row->url, sizeof(row->url), "%s", url);
 	}
-	err = err ?: take_options(row, o, o->again);
+	err = take_options(row, o, o->again);
 	if (!err && row->max_age && row->max_age < row->every)
 		err = because(-EINVAL, "--max-age is less than --every: each version would be too old before the next");
 	if (!err)
 		*to = row;
 	else
 		free(row);
-	return err_is(err, ENOENT) ? 0 : err;
+	return err;
 }
 
 bool feed_row_same(const struct feed *a, const struct feed *b)
