@@ -139,12 +139,14 @@ static bool is_header(const char *line)
 	return colon && colon != line && !memchr(line, ' ', (size_t)(colon - line));
 }
 
-static bool add_header(struct curl_slist **list, const char *line)
+static bool add_header(struct fetch *f, struct curl_slist **list, const char *line)
 {
 	struct curl_slist *longer = curl_slist_append(*list, line);
 
 	if (longer)
 		*list = longer;
+	else
+		failed(f, "%s", strerror(ENOMEM));
 	return longer;
 }
 
@@ -153,8 +155,10 @@ static bool take_headers(struct fetch *f, const char *text)
 	char *copy = strdup(text), *rest = copy, *line;
 	bool good = copy;
 
+	if (!copy)
+		failed(f, "%s", strerror(ENOMEM));
 	while (good && (line = strsep(&rest, "\r\n")))
-		good = !*line || *line == '#' || (is_header(line) && add_header(&f->given, line));
+		good = !*line || *line == '#' || (is_header(line) && add_header(f, &f->given, line));
 	free(copy);
 	if (!good)
 		failed(f, "the header file has a line that is not 'Name: value'");
@@ -169,16 +173,14 @@ static bool take_conditions(struct fetch *f)
 
 	if (r->etag[0]) {
 		snprintf(line, sizeof(line), "If-None-Match: %s", r->etag);
-		good = add_header(&f->own_headers, line);
+		good = add_header(f, &f->own_headers, line);
 	}
 	if (r->modified[0]) {
 		snprintf(line, sizeof(line), "If-Modified-Since: %s", r->modified);
-		good = good && add_header(&f->own_headers, line);
+		good = good && add_header(f, &f->own_headers, line);
 	}
 	for (const struct curl_slist *h = f->given; h && good; h = h->next)
-		good = add_header(&f->own_headers, h->data);
-	if (!good)
-		failed(f, "%s", strerror(ENOMEM));
+		good = add_header(f, &f->own_headers, h->data);
 	return good;
 }
 
