@@ -87,6 +87,13 @@ static void given_keeper(struct keeper *its)
 	line("the keeper looks%s", service.started ? "" : " before the first job is over");
 }
 
+static void given_see(struct service *its)
+{
+	if (its != &service)
+		abort();
+	line("which interfaces are not filtered?");
+}
+
 static void given_free(struct job *job)
 {
 	line("it is freed");
@@ -103,6 +110,7 @@ static void given_free(struct job *job)
 #define expiry_ran	   given_expired
 #define jail_watch_ran	   given_jailed
 #define keeper_look	   given_keeper
+#define service_see	   given_see
 #define job_free	   given_free
 #include "service/job_end.c"
 #undef job_free
