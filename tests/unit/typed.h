@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* A command as it is typed, by the table of all verbs: what it says, its errors too, and how it ends. */
+#ifndef TYPED_H
+#define TYPED_H
+
+#include <stdio.h>
+#include <unistd.h>
+
+#include "base/clean_text.h"
+#include "base/context.h"
+#include "base/log.h"
+#include "base/verb.h"
+#include "verbs/verbs.h"
+
+static struct context typed_context = CONTEXT_DEFAULT;
+
+static int typed(const char *line)
+{
+	struct context context = typed_context;
+	struct words words = { 0 };
+	const struct verb *verb;
+	char shown_line[1000];
+	int status = EXIT_ERROR, err = dup(STDERR_FILENO);
+
+	printf("$ %s\n", clean_copy(shown_line, sizeof(shown_line), line));
+	fflush(stdout);
+	dup2(STDOUT_FILENO, STDERR_FILENO);
+	log_settings = (struct log_settings){ 0 };
+	if (!words_split(&words, line) && (verb = verb_find(verbs, &words)))
+		status = verb_run(verb, &context, &words);
+	words_free(&words);
+	fflush(stdout);
+	dup2(err, STDERR_FILENO);
+	close(err);
+	printf("= %d\n", status);
+	return status;
+}
+
+#endif
