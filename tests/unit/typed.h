@@ -3,16 +3,36 @@
 #ifndef TYPED_H
 #define TYPED_H
 
+#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "base/clean_text.h"
 #include "base/context.h"
 #include "base/log.h"
 #include "base/verb.h"
+#include "shown.h"
 #include "verbs/verbs.h"
 
 static struct context typed_context = CONTEXT_DEFAULT;
+
+/* In that directory; what is recorded goes where it would have gone from here. */
+__attribute__((unused)) static void typed_in(const char *where, struct shows *of)
+{
+	static char path[PATH_MAX];
+	char *top = getcwd(NULL, 0);
+
+	if (top && *of->file != '/') {
+		snprintf(path, sizeof(path), "%s/%s", top, of->file);
+		of->file = path;
+	}
+	free(top);
+	if (chdir(where)) {
+		perror(where);
+		exit(KTAP_FAIL);
+	}
+}
 
 static int typed(const char *line)
 {
