@@ -287,7 +287,7 @@ static void answer_text(const struct explanation *e, const struct question *q, s
 	       false_positive(e, q, i, answer) ? ": a false positive of the filter, no list has it" : "");
 	if (*networks_text(network, q->networks, shown(q, i), addr_width(shown(q, i).family)))
 		printf("  of %s\n", network);
-	if (list_of_image && !(decider && decider->ban))
+	if (list_of_image && !decider)
 		printf("  %s %s, by the image in force\n", answer & ANSWER_DROP ? "banned by" : "counted by",
 		       list_of_image);
 	for (size_t h = 0; e->lists && h < e->traced[i].n; h++) {
