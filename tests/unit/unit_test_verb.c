@@ -86,7 +86,8 @@ static bool image, no_memory, sees;
 static int64_t bans_next;
 static uint64_t generation, explained_generation, edits, explained_edits;
 static int becomes_known; /* after so many rounds */
-static int calls, fails_at, rounds, moves;
+static int calls, fails_at, rounds, moves, asked_networks;
+static FILE *input;
 
 static int call(const char *what)
 {
@@ -228,6 +229,20 @@ static int given_begin(struct change **change, struct context *context)
 	return 0;
 }
 
+static void given_end(void)
+{
+	puts("  and ends");
+}
+
+/* There are none. */
+static struct networks *given_networks(const char *state)
+{
+	if (strcmp(state, typed_context.state) != 0)
+		puts("  networks of elsewhere");
+	asked_networks++;
+	return NULL;
+}
+
 static int given_poll(struct pollfd *fds, nfds_t n, int ms)
 {
 	if (fds || n || ms != 10)
@@ -254,12 +269,14 @@ static void *given_calloc(size_t n, size_t size)
 #define state_bans_next	   given_next
 #define state_close(state) ((void)(state))
 #define change_begin	   given_begin
-#define change_end(change) ((void)(change))
-#define networks_open(of)  ((void)(of), NULL)
-#define poll		   given_poll
-#define if_nametoindex	   given_index
-#define time(to)	   ((void)(to), (time_t)NOW)
-#define calloc(n, size)	   given_calloc(n, size)
+#define change_end(change) given_end()
+#define networks_open(of)  given_networks(of)
+#undef stdin
+#define stdin		input
+#define poll		given_poll
+#define if_nametoindex	given_index
+#define time(to)	((void)(to), (time_t)NOW)
+#define calloc(n, size) given_calloc(n, size)
 #include "verbs/test.c"
 #undef calloc
 #undef time
@@ -272,7 +289,7 @@ static void begin(void)
 	bans_next = 0;
 	generation = explained_generation = 3;
 	edits = explained_edits = 2;
-	becomes_known = calls = fails_at = rounds = moves = 0;
+	becomes_known = calls = fails_at = rounds = moves = asked_networks = 0;
 }
 
 /* In both forms; the answers are of the addresses in order. */
@@ -317,6 +334,7 @@ static void answers_of_lists(void)
 	tests("test 46.0.0.3", DROPS(STAGE_ROSTER, 0, 0), 0, 0);
 	tests("test 9.9.9.9", ANSWER_UNPARSED, 0, 0);
 	tests("test 45.0.0.1", ANSWER_HIDDEN, 0, 0);
+	tests("test 2002:2d00:1::1 9.9.9.9", DROPS(STAGE_GATE, 0, 5), DROPS(STAGE_ROSTER, 0, 0), 0);
 	puts("-- the detector");
 	sees = true;
 	tests("test 45.0.0.1 45.0.0.2", DROPS(STAGE_GATE, 0, 5), DROPS(STAGE_GATE, 0, 5), 0);
@@ -416,13 +434,32 @@ static void rounds_of_it(void)
 	typed("test 45.0.0.1");
 }
 
+static void types_lines(const char *text)
+{
+	input = *text ? fmemopen((char *)(uintptr_t)text, strlen(text), "r") : fopen("/", "r");
+	calls = 0;
+	says[0] = says[1] = DROPS(STAGE_GATE, 0, 5);
+	typed("test -");
+	fclose(input);
+}
+
+static void from_lines(void)
+{
+	types_lines("45.0.0.1\n");
+	types_lines("\n45.0.0.1 \t\r\n \n45.0.0.2");
+	types_lines("45.0.0.1\nx\n45.0.0.2\n");
+	types_lines(" \n");
+	types_lines(" 45.0.0.1\n");
+	types_lines("");
+	printf("the networks were asked %d times\n", asked_networks);
+}
+
 static void word_for_word(void)
 {
 	static const struct scene scenes[] = {
-		{ "lists", answers_of_lists },
-		{ "an image", answers_of_an_image },
-		{ "packets", answers_of_packets },
-		{ "rounds", rounds_of_it },
+		{ "lists", answers_of_lists },	   { "an image", answers_of_an_image },
+		{ "packets", answers_of_packets }, { "rounds", rounds_of_it },
+		{ "lines", from_lines },
 	};
 
 	shows_scenes(&shows, scenes, sizeof(scenes) / sizeof(scenes[0]), begin);
