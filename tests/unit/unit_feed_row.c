@@ -47,6 +47,7 @@ static void fresh(void)
 	CHECK(!begin(&once, URL) && !row && !known, "a list that is loaded once has a feed");
 	CHECK(!begin(&usual, URL) && row && !known && row->every == 600 && !row->insecure && !*row->key,
 	      "not at the usual interval");
+	CHECK(access(file, F_OK), "a look has made a state");
 	CHECK(!strcmp(row->list, "drop") && !strcmp(row->url, URL), "it is %s of %s", row->list, row->url);
 	CHECK(!begin(&every, URL) && row && !known && row->every == 300 && row->insecure && !row->lan &&
 		      !strcmp(row->key, KEY) && !*row->headers && !row->max_age && row->then == FEED_KEEP,
@@ -105,7 +106,26 @@ static void refused(void)
 	row = NULL;
 }
 
-static const struct ktap_case cases[] = { { "fresh", fresh }, { "kept", kept }, { "refused", refused } };
+/* What cannot be read is no feed that is not there. */
+static void unreadable(void)
+{
+	const struct feed_options once = { 0 },
+				  both = { .usual = 300, .key = "/nowhere/key", .header_file = "/nowhere/h" };
+	FILE *to;
+	int err;
+
+	empty_directory();
+	err = begin(&both, URL);
+	CHECK(err_is(err, ENOENT) && strstr(reason(err), "--key"), "the first that is not there: %s", reason(err));
+	to = fopen(file, "w");
+	ENOUGH(to && fputs("this is no database", to) > 0 && !fclose(to));
+	err = begin(&once, URL);
+	CHECK(err && !err_is(err, ENOENT) && !row, "a state that is none: %d", err);
+}
+
+static const struct ktap_case cases[] = {
+	{ "fresh", fresh }, { "kept", kept }, { "refused", refused }, { "unreadable", unreadable }
+};
 
 int main(void)
 {
