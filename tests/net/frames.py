@@ -339,6 +339,10 @@ def run(*command):
     return subprocess.run(command, capture_output=True, check=False).returncode == 0
 
 
+def told(*command):
+    return subprocess.run(command, capture_output=True, check=False).stdout
+
+
 def write(path, text):
     with open(path, "w") as file:
         file.write(text)
@@ -377,6 +381,9 @@ def set_up(out, inside):
     run("ip", "link", "set", "lo", "up")
     run("ip", "addr", "add", HERE4 + "/24", "dev", inside)
     run("ip", "addr", "add", HERE6 + "/64", "dev", inside, "nodad")
+    # The kernel takes it into use by and by.
+    while told("ip", "-6", "addr", "show", "dev", inside, "tentative"):
+        time.sleep(0.01)
     peer = ":".join(f"{byte:02x}" for byte in mac_of(out))
     for source in (CLEAN4, BANNED4, CLEAN6, BANNED6):
         run("ip", "neigh", "replace", source, "lladdr", peer, "dev", inside, "nud", "permanent")
