@@ -186,8 +186,8 @@ static void opens(const struct feed_options *o, const char *url, const struct fe
 
 static void words(void)
 {
-	static const char *const paths[] = { "https://a", "http://a",	 "HTTPS://a", "Http://a", "https:/a",
-					     "ftp://a",	  "a/https://a", "http:a",    "",	  "https//a" };
+	static const char *const paths[] = { "https://a",   "http://a", "HTTPS://a", "Http://a", "https:/a", "ftp://a",
+					     "a/https://a", "http:a",	"http:/a",   "",	 "https//a" };
 	struct feed_options o = { 0 };
 
 	for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++)
@@ -353,6 +353,7 @@ static void looks(void)
 		{ "192.0.2.1", "text/html", URL, NULL },
 		{ "192.0.2.1", "TEXT/HTML; charset=utf-8", URL, NULL },
 		{ "192.0.2.1", "text/htmlx", URL, NULL },
+		{ "192.0.2.1", "text/htmlz", URL, NULL },
 		{ "192.0.2.1", "text/html-X", URL, NULL },
 		{ "192.0.2.1", "text/html+X", URL, NULL },
 		{ "192.0.2.1", "text/htmlX", URL, NULL },

@@ -87,6 +87,8 @@ static int open_signature(struct fetch_request *request, int headers)
 	if (!feed_url_beside(url, request->url, ".minisig", ""))
 		return because(-EINVAL, "%.300s: too long for a URL with .minisig behind it", request->url);
 	memcpy(request->url, url, sizeof(url));
+	/* These are the list's: of the signature no version is there. */
+	request->etag[0] = request->modified[0] = '\0';
 	request->bytes = FETCH_SIGNATURE_MOST;
 	request->seconds = SIGNATURE_SECONDS;
 	err = fetch_ask(request, headers, &answer, &text);
