@@ -26,6 +26,7 @@
 #include "change/load_internal.h"
 #include "change/revert_timer.h"
 #include "naive.h"
+#include "shown.h"
 #include "state/bans.h"
 #include "state/failed.h"
 #include "state/sources.h"
@@ -535,6 +536,7 @@ static void given_catalog_free(struct catalog *catalog)
 }
 
 #define open			given_open
+#define dup(fd)			text_fd()
 #define fstat			given_fstat
 #define readlink		given_readlink
 #define access			given_access

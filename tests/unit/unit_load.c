@@ -5,7 +5,6 @@
  * word.
  */
 #include "model_load.h"
-#include "shown.h"
 
 static const struct shown texts[] = {
 #include "unit_load.txt"
@@ -63,6 +62,8 @@ static int loads_as(const char *name)
 
 	has_failed = false;
 	err = load_list(&its, &o, name, path, &is);
+	if (err)
+		printf("%s; ", strerror(error_number(err)));
 	printf("%s\n", err ? reason(err) : "loaded");
 	if (err && !is.replaces) {
 		loaded_free(&is);
@@ -179,6 +180,14 @@ static void scopes(void)
 	loads();
 	o.scope = (struct scope){ .any = true };
 	loads();
+	for (int i = 0; i < SCOPE_TO; i++) {
+		char to[64];
+
+		snprintf(to, sizeof(to), "2001:db8:1111:2222:3333:4444:5555:1%03d", i);
+		ENOUGH(!scope_add_to(&o.scope, to));
+	}
+	loads();
+	o.scope = (struct scope){ .any = true };
 	o.kind = LIST_ALLOW;
 	loads();
 }
@@ -246,8 +255,10 @@ static void files(void)
 	its.check = CHECK_FILES;
 	mode = S_IFREG | 0100;
 	loads();
-	mode = S_IFREG | 0400;
-	loads();
+	for (mode_t read = 0400; read; read >>= 3) {
+		mode = S_IFREG | read;
+		loads();
+	}
 	mode = S_IFIFO | 0100;
 	loads();
 	its.line = true;
@@ -342,15 +353,15 @@ static void fetched(void)
 
 static void aged(void)
 {
-	static const enum feed_then then[] = { FEED_SHADOW, FEED_KEEP, FEED_SHADOW, FEED_SHADOW };
-	static const enum list_kind was[] = { LIST_SHADOW, LIST_SHADOW, LIST_ALLOW, LIST_SHADOW };
+	static const enum feed_then then[] = { FEED_SHADOW, FEED_KEEP, FEED_SHADOW, FEED_SHADOW, FEED_SHADOW };
+	static const enum list_kind was[] = { LIST_SHADOW, LIST_SHADOW, LIST_ALLOW, LIST_SHADOW, LIST_BAN };
 
-	for (int i = 0; i < 4; i++) {
+	for (int i = 0; i < 5; i++) {
 		is_fetched(true);
 		server.row->aged = i == 3 ? 0 : 1;
 		server.row->then = then[i];
 		has(was[i], OTHER);
-		o.feed.again = true;
+		o.feed.again = i < 4;
 		o.kind = i == 1 ? 0 : LIST_SHADOW;
 		printf("then %d, a list of kind %d\n", then[i], was[i]);
 		loads();

@@ -412,7 +412,10 @@ static void begins(void)
 
 static int said(int err)
 {
-	printf("%d%s%s\n", err < 0 ? -error_number(err) : err, err < 0 ? ": " : "", err < 0 ? reason(err) : "");
+	if (err)
+		printf("%s: %s\n", strerror(error_number(err)), reason(err));
+	else
+		puts("0");
 	return err;
 }
 
@@ -485,7 +488,8 @@ static void no_process(void)
 	said(change_pending_drop(&change, "drop", 30));
 }
 
-static void starts(void)
+/* Of its own, for setjmp(): what is kept in registers is not kept. */
+__attribute__((noinline)) static void starts(void)
 {
 	if (!setjmp(gone))
 		said(revert_timer_start(&given_context, 30));
@@ -526,7 +530,7 @@ static void until_when(void)
 	printf("%llu\n", (unsigned long long)until);
 }
 
-static void runs(long seconds)
+__attribute__((noinline)) static void runs(long seconds)
 {
 	if (setjmp(gone))
 		puts("it runs on");
