@@ -419,7 +419,7 @@ renamed() {
 		ip link add "edge$n" type veth peer name "edge-end$n"
 	done
 	on_today edge-was0 edge-was1
-	is "$(get '.status' status)" sound "what status says"
+	is "$(get '.status' status)" degraded "what status says of those that have the names now"
 	"$TRAFFIC" -q -d -b banned -c clean edge-was0 wire0 >sent 2>err || fail "out of edge-was0: $(cat err sent)"
 	bloom rotate
 	bloom attach edge0 --egress

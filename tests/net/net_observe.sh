@@ -110,8 +110,11 @@ health() {
 	mv elsewhere "$XDP_BLOOM_STATE"
 	until_health 200 ok
 	grep -q "^healed 2 times, at last at .*: $XDP_BLOOM_STATE" page || fail "/healthz does not say what was: $(cat page)"
+	# It must not heal some of them before it cannot.
+	kill -STOP "$service_pid"
 	rm -rf "${XDP_BLOOM_BPFFS:?}"
 	mount -o remount,ro /sys/fs/bpf
+	kill -CONT "$service_pid"
 	until_health 503 "root, slot, counters and 13 more pins are gone from $XDP_BLOOM_BPFFS"
 	mount -o remount,rw /sys/fs/bpf
 	until_health 200 ok

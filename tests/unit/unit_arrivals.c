@@ -49,7 +49,7 @@ static size_t ports_n;
 static const struct interface_info rule = { .name = "br0" };
 /* What fails. */
 static int open_err, attach_err, follow_err, scopes_err, proven_err, lists_err, interfaces_err, ports_err, take_err;
-static bool no_memory;
+static bool no_memory, no_pins;
 /* What is read of the socket. */
 static struct {
 	char bytes[512] __attribute__((aligned(NLMSG_ALIGNTO)));
@@ -232,12 +232,19 @@ static void *given_calloc(size_t n, size_t size)
 	return no_memory ? NULL : calloc(n, size);
 }
 
+static bool given_pins(const struct context *its)
+{
+	(void)its;
+	return !no_pins;
+}
+
 #define netlink_open	     given_open
 #define nl_close	     given_close
 #define nl_fd		     given_fd
 #define nl_receive	     given_receive
 #define if_nametoindex	     given_number
 #define attach_list	     given_attached
+#define pins_are_there	     given_pins
 #define attach_may	     given_may
 #define port_look	     given_look
 #define shared_is_there	     given_shared
@@ -760,6 +767,10 @@ static void in_vain(void)
 	left();
 	program = 9;
 	unfiltered_are();
+	line("without any pin");
+	no_pins = true;
+	unfiltered_are();
+	no_pins = false;
 	program = 0;
 	line("one is filtered, and one goes");
 	attach("eth0", MATCH_SOURCE);

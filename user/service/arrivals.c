@@ -12,6 +12,7 @@
 #include "base/netlink.h"
 #include "kernel/attach.h"
 #include "kernel/detect.h"
+#include "kernel/pins.h"
 #include "kernel/scopes.h"
 #include "observe/unfiltered.h"
 #include "service/retry.h"
@@ -321,18 +322,20 @@ static int add_ports(const struct arrivals *a, struct all_unfiltered *all)
 	return err;
 }
 
+/* Without any pin nothing is known of what is on an interface, and that is a fault of its own. */
 int arrivals_unfiltered(const struct arrivals *a, struct unfiltered **list, size_t *n)
 {
 	struct all_unfiltered all = { 0 };
+	bool known = pins_are_there(a->context);
 	int err = attach_list(a->context, &all.on, &all.on_n);
 
-	for (size_t i = 0; i < a->n && !err; i++) {
+	for (size_t i = 0; i < a->n && !err && known; i++) {
 		const struct expected *e = &a->expected[i];
 
 		if (e->in_vain && e->in_vain == if_nametoindex(e->name))
 			err = add(a, &all, e->name, e->match, NULL);
 	}
-	if (!err && a->ports_in_vain && a->ports_in_vain == ports_due(a))
+	if (!err && known && a->ports_in_vain && a->ports_in_vain == ports_due(a))
 		err = add_ports(a, &all);
 	free(all.on);
 	if (err) {
