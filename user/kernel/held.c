@@ -70,7 +70,8 @@ unsigned int held_filters_where(const struct held *h, const struct part *part)
 
 	if (part->at.shared)
 		return shared_where(part->where ?: if_nametoindex(part->at.name), part->is.id);
-	return attachment_runs(h->context, &part->at, part->fd, part->where, &now) ? 0 : now.ifindex;
+	/* What cannot be asked is as it was. */
+	return attachment_runs(h->context, &part->at, part->fd, part->where, &now) ? part->where : now.ifindex;
 }
 
 bool held_stands(const struct held *h, const struct part *part, struct stat *st)

@@ -51,19 +51,42 @@ static int filter_put(unsigned int ifindex, unsigned int match, int root)
 	return bpf_tc_attach(&hook, &opts);
 }
 
-/* The program of the filter; 0: there is none of ours. libbpf would say that there is no clsact, which is no fault. */
-static __u32 filter_program(unsigned int ifindex, unsigned int match)
+/* No clsact or another kind of filter in its place, none, no interface, and a kernel without such filters. */
+static bool says_none(int err)
+{
+	return err_is(err, EINVAL) || err_is(err, ENOENT) || err_is(err, ENODEV) || err_is(err, EOPNOTSUPP);
+}
+
+/* libbpf would say that there is no clsact, which is no fault. */
+static int query_filter(unsigned int ifindex, unsigned int match, __u32 *id)
 {
 	libbpf_print_fn_t print = libbpf_set_print(NULL);
-	struct pinned is = { 0 };
 	FILTER_ON(hook, opts, ifindex, match);
-	int fd = ifindex && !bpf_tc_query(&hook, &opts) ? bpf_prog_get_fd_by_id(opts.prog_id) : -1;
+	int err = bpf_tc_query(&hook, &opts);
 
 	libbpf_set_print(print);
-	if (fd >= 0 && (pinned_info(fd, &is) || strncmp(is.name, ROOT_BEGINS, strlen(ROOT_BEGINS)) != 0))
-		opts.prog_id = 0;
+	*id = err ? 0 : opts.prog_id;
+	return says_none(err) ? 0 : err;
+}
+
+/* The program of the filter; 0: there is none of ours. 0 or -errno. */
+static int filter_program(unsigned int ifindex, unsigned int match, __u32 *program)
+{
+	struct pinned is = { 0 };
+	__u32 id = 0;
+	int err = ifindex ? query_filter(ifindex, match, &id) : 0, fd;
+
+	*program = 0;
+	if (err || !id)
+		return err;
+	fd = bpf_prog_get_fd_by_id(id);
+	if (fd < 0)
+		return errno == ENOENT ? 0 : -errno; /* it has gone since */
+	err = pinned_info(fd, &is);
 	close_fd(fd);
-	return fd < 0 ? 0 : opts.prog_id;
+	if (!err && !strncmp(is.name, ROOT_BEGINS, strlen(ROOT_BEGINS)))
+		*program = id;
+	return err;
 }
 
 static int because_refused(const struct attachment *at, int err)
@@ -117,12 +140,16 @@ int tc_runs(const struct attachment *at, __u32 id, bool *runs, unsigned int *beh
 {
 	__u32 ids[TCX_MOST] = { 0 };
 	LIBBPF_OPTS(bpf_prog_query_opts, query, .prog_ids = ids, .prog_cnt = TCX_MOST);
+	__u32 program = 0;
 	int err;
 
 	*behind = 0;
-	*runs = !has_tcx() && id && filter_program(at->ifindex, at->match) == id;
-	if (!has_tcx())
-		return 0;
+	*runs = false;
+	if (!has_tcx()) {
+		err = filter_program(at->ifindex, at->match, &program);
+		*runs = id && program == id;
+		return err;
+	}
 	err = bpf_prog_query_opts((int)at->ifindex, tcx_of(at), &query) ? -errno : 0;
 	for (__u32 i = 0; i < query.prog_cnt && !err && !*runs; i++) {
 		*runs = ids[i] == id;
@@ -132,70 +159,111 @@ int tc_runs(const struct attachment *at, __u32 id, bool *runs, unsigned int *beh
 }
 
 /* Of a filter nothing but its interface is known: the one that has the name, unless another one has taken it over. */
-static unsigned int filter_by_name(const struct attachment *at)
+static int filter_by_name(const struct attachment *at, unsigned int *where)
 {
-	unsigned int where = at->set_aside ? 0 : if_nametoindex(at->as);
+	unsigned int named = at->set_aside ? 0 : if_nametoindex(at->as);
+	__u32 program;
+	int err = filter_program(named, at->match, &program);
 
-	return where && filter_program(where, at->match) ? where : 0;
+	*where = program ? named : 0;
+	return err;
 }
 
-/*
- * Pins that have lost their interface, as it was renamed: how many that hold this program come before this one (NULL:
- * how many there are). `taken`: a pin has an interface of that name.
- */
-static unsigned int lost_pins(const struct context *context, __u32 program, unsigned int match, const char *before,
-			      const char *taken, bool *is_taken)
+/* 0 or -errno; *program 0: it is none, or has gone since. */
+static int program_of_pin(const char *path, __u32 *program)
 {
-	DIR *dir = pin_directory(context, PIN_LINKS);
+	struct pinned is = { 0 };
+	int fd = bpf_obj_get(path), err;
+
+	*program = 0;
+	if (fd < 0)
+		return errno == ENOENT ? 0 : -errno;
+	err = pinned_info(fd, &is);
+	close_fd(fd);
+	*program = is.kind == PINNED_PROGRAM ? is.id : 0;
+	return err;
+}
+
+struct lost {
+	const struct context *context;
+	__u32 program;
+	unsigned int match;
+	const char *taken; /* is that an interface that a pin has? */
+	bool is_taken;
+	const char *before; /* those that come before this one count; NULL: all */
+	unsigned int n;
+};
+
+static int look_at_pin(struct lost *lost, const struct attachment *at)
+{
 	char path[PIN_PATH_MAX];
+	unsigned int where;
+	__u32 program = 0;
+	int err = filter_by_name(at, &where);
+
+	if (err)
+		return err;
+	if (where) {
+		lost->is_taken = lost->is_taken || (lost->taken && !strcmp(at->as, lost->taken));
+		return 0;
+	}
+	attachment_path(lost->context, path, at);
+	err = program_of_pin(path, &program);
+	lost->n += program == lost->program && (!lost->before || strcmp(path, lost->before) < 0);
+	return err;
+}
+
+/* Pins that have lost their interface, as it was renamed, and that hold this program. */
+static int lost_pins(struct lost *lost)
+{
+	DIR *dir = pin_directory(lost->context, PIN_LINKS);
+	int err = dir || errno == ENOENT ? 0 : -errno;
 	struct attachment at;
-	unsigned int n = 0;
 	const char *name;
 
-	*is_taken = false;
-	while ((name = pin_next(&dir))) {
-		struct pinned is = { 0 };
-		int fd;
-
-		if (!attachment_of_pin(name, &at) || !MATCH_BY_TC(at.match) ||
-		    MATCH_LEAVES(at.match) != MATCH_LEAVES(match))
-			continue;
-		if (filter_by_name(&at)) {
-			*is_taken = *is_taken || (taken && !strcmp(at.as, taken));
-			continue;
-		}
-		attachment_path(context, path, &at);
-		fd = bpf_obj_get(path);
-		if (fd >= 0 && !pinned_info(fd, &is) && is.id == program && (!before || strcmp(path, before) < 0))
-			n++;
-		close_fd(fd);
-	}
-	return n;
+	lost->is_taken = false;
+	lost->n = 0;
+	while ((name = pin_next(&dir)))
+		if (!err && attachment_of_pin(name, &at) && MATCH_BY_TC(at.match) &&
+		    MATCH_LEAVES(at.match) == MATCH_LEAVES(lost->match))
+			err = look_at_pin(lost, &at);
+	return err;
 }
 
 /* With as many filters that no pin has by their names as pins that have lost theirs, each of them has one. */
-static unsigned int filter_where(const struct context *context, const struct attachment *at, __u32 program)
+static int filter_where(const struct context *context, const struct attachment *at, __u32 program, unsigned int *where)
 {
-	unsigned int where = filter_by_name(at), skip;
+	struct lost lost = { .context = context, .program = program, .match = at->match };
+	int err = filter_by_name(at, where);
 	struct if_nameindex *all;
 	char path[PIN_PATH_MAX];
-	bool taken;
+	unsigned int skip;
 
-	if (where)
-		return where;
+	if (err || *where)
+		return err;
 	attachment_path(context, path, at);
-	skip = lost_pins(context, program, at->match, path, NULL, &taken);
+	lost.before = path;
+	err = lost_pins(&lost);
+	if (err)
+		return err;
+	skip = lost.n;
+	lost.before = NULL;
 	all = if_nameindex();
-	for (struct if_nameindex *i = all; i && i->if_index && !where; i++) {
-		if (filter_program(i->if_index, at->match) != program)
+	err = all ? 0 : -errno;
+	for (struct if_nameindex *i = all; i && i->if_index && !*where && !err; i++) {
+		__u32 is;
+
+		err = filter_program(i->if_index, at->match, &is);
+		if (err || is != program)
 			continue;
-		lost_pins(context, program, at->match, NULL, i->if_name, &taken);
-		if (!taken && !skip--)
-			where = i->if_index;
+		lost.taken = i->if_name;
+		err = lost_pins(&lost);
+		if (!err && !lost.is_taken && !skip--)
+			*where = i->if_index;
 	}
 	if (all)
 		if_freenameindex(all);
-	return where;
+	return err;
 }
 
 int attachment_runs(const struct context *context, const struct attachment *at, int fd, unsigned int where,
@@ -205,10 +273,10 @@ int attachment_runs(const struct context *context, const struct attachment *at, 
 
 	if (err || now->kind != PINNED_PROGRAM)
 		return err;
-	where = where ?: filter_where(context, at, now->id);
-	now->program = filter_program(where, at->match);
-	now->ifindex = now->program ? where : 0;
-	return 0;
+	err = (where ? 0 : filter_where(context, at, now->id, &where))
+		      ?: filter_program(where, at->match, &now->program);
+	now->ifindex = !err && now->program ? where : 0;
+	return err;
 }
 
 static int pin_again(const struct context *context, const struct attachment *at, int root)
@@ -226,13 +294,16 @@ int attachment_turn(const struct context *context, const struct attachment *at, 
 {
 	struct pinned is = { .kind = PINNED_LINK };
 	int err = MATCH_BY_TC(at->match) ? pinned_info(fd, &is) : 0;
+	__u32 program;
 
 	if (err)
 		return err;
 	if (is.kind != PINNED_PROGRAM)
 		return bpf_link_update(fd, root, NULL) ? -errno : 0;
-	where = where ?: filter_where(context, at, is.id);
-	if (!filter_program(where, at->match))
+	err = (where ? 0 : filter_where(context, at, is.id, &where)) ?: filter_program(where, at->match, &program);
+	if (err)
+		return err;
+	if (!program)
 		return -ENOLINK;
 	return filter_put(where, at->match, root) ?: pin_again(context, at, root);
 }
