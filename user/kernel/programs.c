@@ -10,6 +10,7 @@
 #include <bpf/bpf.h>
 #include <bpf/btf.h>
 
+#include "base/close_fd.h"
 #include "filter/arrays.h"
 #include "filter/roster_table.h"
 #include "bpf/constants.h"
@@ -117,25 +118,25 @@ static void turn_round(struct bpf_insn *insn)
 		insn->imm = INT32_MAX;
 }
 
-/* Are programs interpreted here? Asked by one that lets all pass. */
+static int interpreted = -1; /* -1: the kernel was not asked yet, or did not say */
+
+/* Are programs interpreted here, or is that not known? Asked by one that lets all pass. */
 static bool interprets(void)
 {
 	const struct bpf_insn pass[] = {
 		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0, .imm = XDP_PASS },
 		{ .code = BPF_JMP | BPF_EXIT },
 	};
-	static int known = -1;
 	struct pinned is;
 	int fd;
 
-	if (known < 0) {
+	if (interpreted < 0) {
 		fd = bpf_prog_load(BPF_PROG_TYPE_XDP, "pass", "GPL", pass, sizeof(pass) / sizeof(pass[0]), NULL);
-		if (fd < 0 || pinned_info(fd, &is))
-			return false;
-		known = !is.jitted;
-		close(fd);
+		if (fd >= 0 && !pinned_info(fd, &is))
+			interpreted = !is.jitted;
+		close_fd(fd);
 	}
-	return known > 0;
+	return interpreted;
 }
 
 #define STACK_MOST 512 /* of a program */
