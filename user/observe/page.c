@@ -66,7 +66,11 @@ struct page {
 	bool detects;	 /* there is to be a detector */
 	struct events_tail tail;
 	struct networks *networks;
+	bool unmapped; /* they are to be read again */
 };
+
+/* Members of `known`. */
+#define KNOWN 8
 
 void page_html(struct web_page *page)
 {
@@ -177,27 +181,50 @@ static void look_at_kernel(struct page *page, const struct context *context)
 	free(on);
 }
 
+/* What is wrong with the file is said once; memory, or a descriptor, may be there the next time. */
+static void map_networks(struct page *page, const char *state)
+{
+	int err = networks_map(&page->networks, state);
+
+	page->unmapped = err_is(err, ENOMEM) || err_is(err, EMFILE) || err_is(err, ENFILE);
+	if (err && !page->unmapped)
+		networks_warn(err);
+}
+
+static void forget_known(struct page *page)
+{
+	json_decref(page->known);
+	json_decref(page->unread);
+	page->known = page->unread = NULL;
+}
+
 /* Reading the state takes milliseconds where it is large: only when there is something new. */
 static int look(struct page *page, const struct context *context, int64_t now)
 {
 	bool changed = has_changed(page, context);
 
+	if (changed) {
+		networks_close(page->networks);
+		page->networks = NULL;
+		page->unmapped = true;
+	}
 	if (page->known && !changed && clock_ms() - page->looked < LOOK_MS)
 		return 0;
-	json_decref(page->known);
-	json_decref(page->unread);
+	forget_known(page);
 	page->known = json_object();
 	page->unread = json_array();
 	page->looked = clock_ms();
-	if (!page->known)
-		return -ENOMEM;
-	if (changed) {
-		networks_close(page->networks);
-		page->networks = networks_open(context->state);
+	if (page->known && page->unread) {
+		if (page->unmapped)
+			map_networks(page, context->state);
+		look_at_state(page, context, now);
+		look_at_kernel(page, context);
 	}
-	look_at_state(page, context, now);
-	look_at_kernel(page, context);
-	return 0;
+	if (json_object_size(page->known) == KNOWN && page->unread)
+		return 0;
+	/* Without memory, a member is left out: that is not to be shown until the next look. */
+	forget_known(page);
+	return -ENOMEM;
 }
 
 static void read_events(struct page *page)

@@ -96,13 +96,18 @@ int networks_map(struct networks **networks, const char *state)
 	return err;
 }
 
+void networks_warn(int err)
+{
+	warn("whose addresses are is not shown: %s", reason(err));
+}
+
 struct networks *networks_open(const char *state)
 {
 	struct networks *n;
 	int err = networks_map(&n, state);
 
 	if (err)
-		warn("whose addresses are is not shown: %s", reason(err));
+		networks_warn(err);
 	return n;
 }
 

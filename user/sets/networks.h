@@ -28,6 +28,7 @@ struct networks_source {
 struct networks *networks_open(const char *state);
 /* The same; 0, or -errno with the reason recorded. */
 int networks_map(struct networks **networks, const char *state);
+void networks_warn(int err);
 void networks_close(struct networks *n);
 /*
  * False: the table does not know it, or the prefix is of more than one: both its ends are of the one that is found. `n`
