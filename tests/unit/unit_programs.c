@@ -11,6 +11,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
+#include "base/log.h"
 #include "kernel/pins.h"
 #include "ktap.h"
 
@@ -310,10 +311,10 @@ static void not_loaded(void)
 	CHECK(!set_constants(NULL, NULL, 0) && !set_n, "without a generation something is set");
 	loading = &g;
 	no_memory = true;
-	CHECK(set_constants(NULL, NULL, 0) == -ENOMEM && !set_n, "without memory");
+	CHECK(err_is(set_constants(NULL, NULL, 0), ENOMEM) && !set_n, "without memory");
 	no_memory = false;
 	set_err = -EINVAL;
-	CHECK(set_constants(NULL, NULL, 0) == -EINVAL, "an error is lost");
+	CHECK(err_is(set_constants(NULL, NULL, 0), EINVAL), "an error is lost");
 	set_err = 0;
 	given[0] = tail_call;
 	given[1] = end;
