@@ -189,6 +189,10 @@ by_interface() {
 	grep -q "there is no interface 'later0'" err || fail "$(cat err)"
 	bloom detect
 	grep -q '^on later0 syn 5/s (not there)$' out || fail "$(cat out)"
+	# Of limits that it has no more, the service takes none up.
+	bloom detect limit syn none --on later0
+	is "$(cat err)" "" "what is said where none are left"
+	is "$(get .interfaces detect)" "{}" "who has a limit of its own then"
 }
 
 # held N LESS: so little of a flood by edgeN arrives.

@@ -322,7 +322,7 @@ static int change(const struct call *call)
 	warn_unseen(&limits, &before);
 	if (limits.on && !before.on && *unseen_now(unseen, call->context))
 		warn("the detector sees nothing of %s: " UNSEEN_WHY, unseen);
-	if (o->on && !if_nametoindex(o->on))
+	if (o->on && limits_of(&limits, o->on) && !if_nametoindex(o->on))
 		warn("there is no interface '%s'; the service takes its limits up when it comes, and without one "
 		     "'xdp-bloom rotate'",
 		     o->on);
