@@ -115,10 +115,24 @@ static void is_asked(void)
 	open_fds = 0;
 }
 
-static const struct bpf_insn tail_call = { .code = BPF_JMP | BPF_CALL, .imm = BPF_FUNC_tail_call };
-static const struct bpf_insn look_up = { .code = BPF_JMP | BPF_CALL, .imm = BPF_FUNC_map_lookup_elem };
-static const struct bpf_insn function = { .code = BPF_JMP | BPF_CALL, .src_reg = BPF_PSEUDO_CALL, .imm = 12 };
-static const struct bpf_insn end = { .code = BPF_JMP | BPF_EXIT };
+#define TAIL_CALL                                                     \
+	{                                                             \
+		.code = BPF_JMP | BPF_CALL, .imm = BPF_FUNC_tail_call \
+	}
+#define LOOK_UP                                                             \
+	{                                                                   \
+		.code = BPF_JMP | BPF_CALL, .imm = BPF_FUNC_map_lookup_elem \
+	}
+#define FUNCTION                                                                  \
+	{                                                                         \
+		.code = BPF_JMP | BPF_CALL, .src_reg = BPF_PSEUDO_CALL, .imm = 12 \
+	}
+#define END                                \
+	{                                  \
+		.code = BPF_JMP | BPF_EXIT \
+	}
+
+static const struct bpf_insn tail_call = TAIL_CALL, end = END;
 
 static void stack(void)
 {
@@ -126,9 +140,9 @@ static void stack(void)
 		struct bpf_insn insns[3];
 		bool asks;
 	} each[] = {
-		{ { { 0 }, tail_call, end }, true },	 { { look_up, tail_call, end }, true },
-		{ { { 0 }, look_up, end }, false },	 { { function, tail_call, end }, false },
-		{ { tail_call, function, end }, false }, { { end }, false },
+		{ { { 0 }, TAIL_CALL, END }, true },	 { { LOOK_UP, TAIL_CALL, END }, true },
+		{ { { 0 }, LOOK_UP, END }, false },	 { { FUNCTION, TAIL_CALL, END }, false },
+		{ { TAIL_CALL, FUNCTION, END }, false }, { { END }, false },
 	};
 	struct bpf_insn insns[4];
 
