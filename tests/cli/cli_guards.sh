@@ -278,6 +278,58 @@ by_three_who_stall() {
 	((SECONDS - began < 10)) || fail "it took $((SECONDS - began)) s"
 }
 
+unseen="not all SSH sessions may be known: this process may not read the environments of all others, which takes"
+
+# Who may not read all environments says so, where somebody may have an SSH session whom nothing else tells of; and the
+# service, whose unit gives no such rights, says it once for all that it starts.
+what_may_not_be_read() {
+	local lacks=(setpriv --bounding-set "-dac_read_search,-dac_override") n
+
+	need setpriv
+	machine
+	unset SSH_CONNECTION
+	setpriv --reuid 60001 --clear-groups sleep infinity &
+	bloom add 45.0.0.11
+	[ ! -s err ] || fail "it warns: $(cat err)"
+	bloom del 45.0.0.11
+	expect 0 "${lacks[@]}" "$XDP_BLOOM" add 45.0.0.11
+	one_line "$unseen CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH"
+	# Not of whom it was not asked, nor of who is known by his connection.
+	expect 0 "${lacks[@]}" "$XDP_BLOOM" add 203.0.113.7
+	[ ! -s err ] || fail "it warns: $(cat err)"
+	expect 2 "${lacks[@]}" "$XDP_BLOOM" add 45.0.0.10
+	one_line "bans 45.0.0.10, somebody who is connected"
+	expect 0 "${lacks[@]}" "$XDP_BLOOM" doctor
+	grep -q '^note  *SSH  *this process knows of SSH sessions only by logins' out || fail "$(cat out)"
+	bloom doctor
+	! grep 'SSH' out || fail "it knows of all sessions"
+	printf '%s\n' 198.51.100.{1..20} 45.0.0.11 >feed
+	echo "load feed '$WORK/feed'" >conf
+	under=("${lacks[@]}" env)
+	ready
+	for n in 1 2 3; do
+		printf '%s\n' 198.51.100.{1..20} 45.0.0.11 203.0.113.$n >feed
+		heard "$log" "load feed: done"
+	done
+	is "$(grep -c "$unseen" unheard)" 1 "how often it is said: $(cat unheard)"
+	bloom doctor
+	grep -q '^note  *SSH  *the service knows of SSH sessions only by logins' out || fail "$(cat out)"
+	stop
+}
+
+# Nor are processes read that are hidden, as they are from what runs under the unit.
+what_is_hidden() {
+	need setpriv
+	machine
+	unset SSH_CONNECTION
+	mount -t proc -o hidepid=2 proc /proc || skip "no /proc can be mounted here"
+	trap 'stop_jobs; umount -l /proc' EXIT
+	bloom add 45.0.0.11
+	[ ! -s err ] || fail "it warns: $(cat err)"
+	expect 0 setpriv --bounding-set -sys_ptrace "$XDP_BLOOM" add 45.0.0.12
+	one_line "$unseen CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH"
+}
+
 forget_grants() {
 	python3 - "$XDP_BLOOM_STATE/state.db" <<-'PYTHON'
 		import sqlite3, sys
@@ -571,4 +623,4 @@ for_a_while() {
 	bloom add $address
 }
 
-run_cases shows_all by_a_liar table by_the_service spares_at_boot embedded by_no_chance for_a_while by_three_who_stall
+run_cases shows_all by_a_liar by_three_who_stall what_may_not_be_read what_is_hidden table by_the_service spares_at_boot embedded by_no_chance for_a_while

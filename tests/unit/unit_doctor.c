@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <linux/capability.h>
 
+#include "base/rights.h"
 #include "kernel/drivers.h"
 #include "kernel/host.h"
 #include "kernel/port.h"
@@ -25,6 +26,7 @@ static struct host host_of(unsigned int kernel, unsigned int page)
 			      .unprivileged = 2,
 			      .selinux = HOST_NONE,
 			      .capabilities = ALL_RIGHTS,
+			      .service = ALL_RIGHTS,
 			      .memlock = ~(uint64_t)0 };
 }
 
@@ -295,6 +297,26 @@ static void machines(void)
 		  .level = FOUND_OK,
 		  .about = "rights",
 		  .words = "has" },
+		{ "no sight",
+		  { .capabilities = ALL_RIGHTS & ~(1ULL << CAP_SYS_PTRACE) },
+		  .level = FOUND_NOTE,
+		  .about = "SSH",
+		  .words = "this process knows of SSH sessions only by logins" },
+		{ "no right to files",
+		  { .capabilities = ALL_RIGHTS & ~(1ULL << CAP_DAC_READ_SEARCH) & ~(1ULL << CAP_DAC_OVERRIDE) },
+		  .level = FOUND_NOTE,
+		  .about = "SSH",
+		  .words = "CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH" },
+		{ "sight by CAP_PERFMON",
+		  { .kernel = V(6, 15), .capabilities = ALL_RIGHTS & ~(1ULL << CAP_SYS_PTRACE) },
+		  .level = FOUND_OK,
+		  .about = "rights",
+		  .words = "has" },
+		{ "a service of the unit",
+		  { .service = 1ULL << CAP_BPF | 1ULL << CAP_NET_ADMIN | 1ULL << CAP_PERFMON },
+		  .level = FOUND_NOTE,
+		  .about = "SSH",
+		  .words = "the service knows of SSH sessions only by logins" },
 		{ "as before 5.8",
 		  { .capabilities = 1ULL << CAP_SYS_ADMIN | 1ULL << CAP_NET_ADMIN },
 		  .level = FOUND_OK,
@@ -329,13 +351,14 @@ static void machines(void)
 		struct host host = host_of(V(6, 12), 4096);
 		const struct host *change = &known[i].change;
 		struct findings found = { 0 };
-		size_t problems = 0;
+		size_t problems = 0, sight = 0;
 
 		host.kernel = change->kernel ?: host.kernel;
 		host.bpf = change->bpf ?: host.bpf;
 		host.seccomp = change->seccomp;
 		host.selinux = change->selinux ?: host.selinux;
 		host.capabilities = change->capabilities ?: host.capabilities;
+		host.service = change->service ?: host.service;
 		host.memlock = change->memlock ?: host.memlock;
 		host.memory = change->memory;
 		host.btf = !known[i].no_btf;
@@ -346,6 +369,10 @@ static void machines(void)
 		doctor_host(&host, &found);
 		for (size_t j = 0; j < found.n; j++)
 			problems += found.of[j].level == FOUND_PROBLEM;
+		for (size_t j = 0; j < found.n; j++)
+			sight += !strcmp(found.of[j].about, "SSH");
+		CHECK(sight == !rights_read_others(host.capabilities & host.service, host.kernel >= V(6, 15)),
+		      "%s: %zu words of SSH", known[i].what, sight);
 		CHECK(has(&found, known[i].level, known[i].about, known[i].words), "%s: no '%s' of %s", known[i].what,
 		      known[i].words, known[i].about);
 		CHECK(problems == (known[i].level == FOUND_PROBLEM), "%s: %zu problems", known[i].what, problems);

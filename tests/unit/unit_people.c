@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -14,6 +15,8 @@
 
 #include "base/clock.h"
 #include "base/netlink.h"
+#include "base/rights.h"
+#include "state/due.h"
 #include "change/own_internal.h"
 #include "ktap.h"
 
@@ -31,6 +34,8 @@ static pid_t parent_given(void);
 static int kill_given(pid_t pid, int signal);
 static int ports_given(struct state *state, bool *ports);
 static pid_t fork_given(void);
+static bool due_given(const struct state *state, const char *name, int seconds);
+static uint64_t rights_given(void);
 
 #define netlink_open	    open_given
 #define netlink_dump	    dump_given
@@ -44,6 +49,8 @@ static pid_t fork_given(void);
 #define kill		    kill_given
 #define state_guarded_ports ports_given
 #define fork		    fork_given
+#define state_due	    due_given
+#define rights_in_effect    rights_given
 
 #include "change/own_environment.c"
 #include "change/own_people.c"
@@ -153,17 +160,24 @@ static int dump_given(struct nl_socket *socket, uint16_t kind, const void *reque
 
 static FILE *file_given(const char *path, const char *mode)
 {
+	bool mounts = !strcmp(path, "/proc/self/mountinfo");
 	char given[96];
 
-	snprintf(given, sizeof(given), "%s/utmp", proc);
-	return !strcmp(path, LOGINS) ? fopen(given, mode) : NULL;
+	snprintf(given, sizeof(given), "%s/%s", proc, mounts ? "mountinfo" : "utmp");
+	return mounts || !strcmp(path, LOGINS) ? fopen(given, mode) : NULL;
 }
+
+static int refused_pid; /* nobody may read its environment */
 
 /* /proc is a directory of ours. */
 static int proc_given(const char *path, int flags)
 {
 	char given[128];
 
+	if (refused_pid && atoi(path + strlen("/proc/")) == refused_pid && strstr(path, "environ")) {
+		errno = refused_pid % 2 ? EACCES : EPERM;
+		return -1;
+	}
 	snprintf(given, sizeof(given), "%s%s", proc, path + strlen("/proc"));
 	return strncmp(path, "/proc/", 6) || !(flags & O_CLOEXEC) ? -1 : open(given, flags);
 }
@@ -201,6 +215,20 @@ static int kill_given(pid_t pid, int signal)
 {
 	errno = pid == 7 ? ESRCH : EPERM;
 	return signal ? 0 : -(pid > 1);
+}
+
+static bool due = true;
+
+static bool due_given(const struct state *state, const char *name, int seconds)
+{
+	return !state && !strcmp(name, STATE_UNSEEN) && seconds == 600 && due;
+}
+
+static uint64_t rights = ~(uint64_t)0;
+
+static uint64_t rights_given(void)
+{
+	return rights;
 }
 
 static int forks_left = -1; /* before one that fails; -1: none does */
@@ -250,6 +278,8 @@ static void remove_process(int pid)
 	snprintf(path, sizeof(path), "%s/%d/environ", proc, pid);
 	unlink(path);
 	snprintf(path, sizeof(path), "%s/%d/status", proc, pid);
+	unlink(path);
+	snprintf(path, sizeof(path), "%s/%d/statm", proc, pid);
 	unlink(path);
 	snprintf(path, sizeof(path), "%s/%d", proc, pid);
 	rmdir(path);
@@ -522,6 +552,112 @@ static void few_readers(void)
 		remove_process(pid);
 }
 
+#define UNSEEN \
+	"xdp-bloom: not all SSH sessions may be known: this process may not read the environments of all others, which "
+#define WITHOUT_RIGHTS UNSEEN "takes CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH"
+
+/* What may not be read is said, if somebody is there whom nothing else knows. */
+static void refused_to_us(void)
+{
+	sockets = many;
+	n_sockets = 2;
+	PUT(700, "environ", "SSH_CONNECTION=192.0.2.1 50000 192.0.2.99 22\0");
+	for (refused_pid = 601; refused_pid <= 602; refused_pid++) {
+		PUT(refused_pid, "statm", "2210 519 410 7 0 300 0\n");
+		unseen_again = 0;
+		for (int i = 0; i < 2; i++)
+			learns_in_time("192.0.2.1 the peer of an SSH session (environment of process 700)\n",
+				       i	? NULL
+				       : rights ? UNSEEN "SELinux, AppArmor or a user namespace forbids"
+						: WITHOUT_RIGHTS);
+		remove_process(refused_pid);
+		rights = 0;
+	}
+	/* A thread of the kernel has no environment, and who is gone has none any more. */
+	PUT(refused_pid, "statm", "0 0 0 0 0 0 0\n");
+	unseen_again = 0;
+	learns_in_time("192.0.2.1 the peer of an SSH session (environment of process 700)\n", NULL);
+	PUT(604, "status", "");
+	learns_in_time("192.0.2.1 the peer of an SSH session (environment of process 700)\n", NULL);
+	refused_pid = 1;
+	PUT(1, "statm", "2210");
+	learns_in_time("192.0.2.1 the peer of an SSH session (environment of process 700)\n", NULL);
+	remove_process(1);
+	refused_pid = 603;
+	/* All are known. */
+	PUT(refused_pid, "statm", "2210");
+	n_sockets = 1;
+	learns_in_time("192.0.2.1 the peer of an SSH session (environment of process 700)\n", NULL);
+	n_sockets = 0;
+	learns_in_time("", NULL);
+	/* In the service's log one of its processes says it. */
+	n_sockets = 2;
+	log_settings.kept = true;
+	learns_in_time("192.0.2.1 the peer of an SSH session (environment of process 700)\n", WITHOUT_RIGHTS);
+	unseen_again = 0;
+	due = false;
+	learns_in_time("192.0.2.1 the peer of an SSH session (environment of process 700)\n", NULL);
+	log_settings.kept = false;
+	due = true;
+	remove_process(refused_pid);
+	refused_pid = 0;
+	rights = ~(uint64_t)0;
+	remove_process(604);
+	remove_process(700);
+}
+
+/* Nor are processes read that are not shown. */
+static void hidden_from_us(void)
+{
+	static const uint64_t all = ~(uint64_t)0, trace = 1ULL << CAP_SYS_PTRACE, search = 1ULL << CAP_DAC_READ_SEARCH,
+			      override = 1ULL << CAP_DAC_OVERRIDE;
+	static const struct {
+		const char *mounts;
+		uint64_t rights;
+		bool said;
+	} each[] = {
+		{ "21 1 0:20 / /proc rw - proc proc rw,hidepid=invisible\n", 0, true },
+		{ "21 1 0:20 / /proc rw - proc proc rw,hidepid=2\n", ~trace, true },
+		{ "21 1 0:20 / /proc rw - proc proc rw,hidepid=ptraceable\n", search | override, true },
+		{ "21 1 0:20 / /proc rw - proc proc rw,gid=4,hidepid=4,subset=pid\n", 0, true },
+		{ "21 1 0:20 / /proc rw - proc proc rw,hidepid=invisible\n", all, false },
+		{ "21 1 0:20 / /proc rw - proc proc rw,hidepid=invisible\n", trace, false },
+		{ "21 1 0:20 / /proc rw - proc proc rw,hidepid=noaccess\n", 0, false },
+		{ "21 1 0:20 / /proc rw - proc proc rw,hidepid=1\n", 0, false },
+		{ "21 1 0:20 / /proc rw - proc proc rw,hidepid=off\n", 0, false },
+		{ "21 1 0:20 / /proc rw - proc proc rw\n", 0, false },
+		{ "21 1 0:20 / /mnt/proc rw - proc proc rw,hidepid=invisible\n", 0, false },
+		{ "21 1 0:20 / /proc/sys ro - proc proc rw,hidepid=invisible\n", 0, false },
+		{ "21 1 0:20 / /proc rw - proc proc rw,hidepid=2\n22 21 0:21 / /proc rw - proc proc rw\n", 0, false },
+		{ "21 1 0:20 / /proc rw - proc proc rw\n22 21 0:21 / /proc rw - proc proc rw,hidepid=2\n", 0, true },
+		{ "", 0, false },
+	};
+	char path[96];
+
+	sockets = many;
+	n_sockets = 2;
+	snprintf(path, sizeof(path), "%s/mountinfo", proc);
+	for (size_t i = 0; i < sizeof(each) / sizeof(each[0]); i++) {
+		FILE *file = fopen(path, "we");
+
+		if (!file)
+			return (void)CHECK(false, "%s cannot be written", path);
+		fputs(each[i].mounts, file);
+		fclose(file);
+		rights = each[i].rights;
+		unseen_again = 0;
+		learns_in_time("", each[i].said ? WITHOUT_RIGHTS : NULL);
+		if (i == 0) {
+			n_sockets = 0;
+			unseen_again = 0;
+			learns_in_time("", NULL);
+			n_sockets = 2;
+		}
+	}
+	rights = ~(uint64_t)0;
+	unlink(path);
+}
+
 /* Our own: in our environment, or that of the nearest process above. */
 static void ancestors(void)
 {
@@ -648,9 +784,17 @@ static void refused(void)
 int main(void)
 {
 	static const struct ktap_case run[] = {
-		{ "who is connected", connected },  { "sessions of sshd", sessions }, { "in time", stuck },
-		{ "in time, of many", many_stuck }, { "by few", few_readers },	      { "our own session", ancestors },
-		{ "who is logged in", logins },	    { "who is asked for", wanted },   { "what is refused", refused },
+		{ "who is connected", connected },
+		{ "sessions of sshd", sessions },
+		{ "in time", stuck },
+		{ "in time, of many", many_stuck },
+		{ "by few", few_readers },
+		{ "what may not be read", refused_to_us },
+		{ "what is not shown", hidden_from_us },
+		{ "our own session", ancestors },
+		{ "who is logged in", logins },
+		{ "who is asked for", wanted },
+		{ "what is refused", refused },
 	};
 	int status;
 

@@ -16,22 +16,27 @@ static void on_alarm(int signal)
 }
 
 /* The process that holds it, or 0. */
-static pid_t lock_holder(int fd)
+static pid_t holder_of(int fd)
 {
 	struct flock holder = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
 
 	return fcntl(fd, F_GETLK, &holder) || holder.l_type == F_UNLCK ? 0 : holder.l_pid;
 }
 
-bool lock_is_held(const char *directory, const char *name)
+pid_t lock_holder(const char *directory, const char *name)
 {
 	char path[STATE_PATH_MAX];
 	int fd = open(state_path(path, directory, name), O_RDONLY | O_CLOEXEC);
-	bool held = fd >= 0 && lock_holder(fd);
+	pid_t holder = fd >= 0 ? holder_of(fd) : 0;
 
 	if (fd >= 0)
 		close(fd);
-	return held;
+	return holder;
+}
+
+bool lock_is_held(const char *directory, const char *name)
+{
+	return lock_holder(directory, name);
 }
 
 /* The beginning of its command line. */
@@ -57,7 +62,7 @@ static void command_of(pid_t pid, char *text, size_t size)
 
 static int because_held(int fd, const char *path, long seconds)
 {
-	pid_t pid = lock_holder(fd);
+	pid_t pid = holder_of(fd);
 	char command[120];
 
 	if (!pid) /* gone this moment, or on another machine that shares the directory */

@@ -4,6 +4,7 @@
 #define BASE_LOCK_H
 
 #include <stdbool.h>
+#include <sys/types.h>
 
 #include "base/state_path.h"
 
@@ -13,6 +14,8 @@
  */
 int lock_take(const char *path, long seconds);
 
+/* The process that holds that lock of a state directory; 0: no other one does. Asking releases a lock of our own. */
+pid_t lock_holder(const char *directory, const char *name);
 /* Does another process hold that lock of a state directory? Asking releases a lock of our own. */
 bool lock_is_held(const char *directory, const char *name);
 

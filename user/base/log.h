@@ -15,6 +15,7 @@ enum { EXIT_DONE = 0, EXIT_PASSES = 1, EXIT_MISSING = 1, EXIT_DEGRADED = 1, EXIT
 /* How all lines of this process are written. */
 struct log_settings {
 	bool quiet, verbose, json;
+	bool kept; /* in a log, for long: what lasts is said in it now and then */
 };
 extern struct log_settings log_settings;
 

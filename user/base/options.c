@@ -61,7 +61,8 @@ const struct option_spec options_common[] = {
 
 void options_log(const struct context *context)
 {
-	log_settings = (struct log_settings){ context->quiet && !context->warns, context->verbose, context->log == 2 };
+	log_settings = (struct log_settings){ context->quiet && !context->warns, context->verbose, context->log == 2,
+					      context->log };
 }
 
 /* "a, b or c" */

@@ -88,3 +88,20 @@ int rights_calls(const struct sock_filter *filter, size_t n)
 	/* By prctl(2): the unit has no seccomp(2). */
 	return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0) ? -errno : 0;
 }
+
+uint64_t rights_in_effect(void)
+{
+	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct has[2] = { 0 };
+
+	return syscall(__NR_capget, &header, has) ? 0 : has[0].effective | (uint64_t)has[1].effective << 32;
+}
+
+/* Another user's is his file, and of whoever has other rights than we the kernel asks as for ptrace(2). */
+bool rights_read_others(uint64_t capabilities, bool perfmon)
+{
+	uint64_t files = 1ULL << CAP_DAC_READ_SEARCH | 1ULL << CAP_DAC_OVERRIDE,
+		 memory = 1ULL << CAP_SYS_PTRACE | (perfmon ? 1ULL << CAP_PERFMON | 1ULL << CAP_SYS_ADMIN : 0);
+
+	return capabilities & memory && capabilities & files;
+}

@@ -37,16 +37,19 @@ int own_from_files(struct learned *l);
 /* Who is logged in or connected: own_people.c. */
 void own_from_people(struct learned *l, struct state *state);
 /*
- * What SSH_CONNECTION is in that process's environment, "192.0.2.1 50000 192.0.2.2 22": own_environment.c. It may wait
- * for ever.
+ * What SSH_CONNECTION is in that process's environment, "192.0.2.1 50000 192.0.2.2 22": own_environment.c. 1, 0 where
+ * there is none, or -EACCES where we may not know. It may wait for ever.
  */
-bool own_ssh_of(int pid, char text[SSH_TEXT_MAX]);
+int own_ssh_of(int pid, char text[SSH_TEXT_MAX]);
+/* Are there processes that /proc does not even show us? */
+bool own_processes_hidden(void);
 /*
  * The SSH_CONNECTION of each process that has one: own_sessions.c. It takes 3 seconds at most, and says in a line which
- * processes could not be asked: those of whoever delays it, and no other's. 0 or -errno.
+ * processes could not be asked: those of whoever delays it, and no other's. *refused: some may not be asked. 0 or
+ * -errno.
  */
 typedef void own_session_fn(void *arg, int pid, const char *ssh);
-int own_each_session(own_session_fn *each, void *arg);
+int own_each_session(own_session_fn *each, void *arg, bool *refused);
 /* The server of its fleet: own_fleet.c. */
 void own_from_fleet(struct learned *l, struct state *state);
 

@@ -14,11 +14,15 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/errand.h"
 #include "base/grow.h"
 #include "base/netlink.h"
+#include "base/rights.h"
+#include "base/state_path.h"
 #include "change/own_internal.h"
 #include "change/own_utmp.h"
+#include "state/due.h"
 #include "state/grants.h"
 
 static const char ssh_is[] = "the peer of this SSH session", others_is[] = "the peer of an SSH session",
@@ -40,6 +44,10 @@ struct people {
 	size_t n;
 	bool udp;
 };
+
+/* That some environments may not be read is so for long, and is said so often. */
+#define UNSEEN_SECONDS 600
+static int64_t unseen_again;
 
 /* From here on users are people: what they connect to is not what the machine needs. sshd's sockets are root's. */
 #define PEOPLE 1000
@@ -166,17 +174,48 @@ static void on_session(void *arg, int pid, const char *text)
 	}
 }
 
-static int ask_processes(struct people *p)
+/* Whoever is known for another reason needs no session. */
+static bool is_known(const struct learned *l, struct addr addr)
 {
-	bool any = false;
+	for (size_t i = 0; i < l->n; i++)
+		if (l->at[i].addr.num == addr.num && l->at[i].addr.family == addr.family)
+			return true;
+	return false;
+}
+
+/* Of the service's processes one says it for all. */
+static void say_unseen(const struct people *p, const struct state *state)
+{
+	bool unknown = false;
+
+	for (size_t i = 0; i < p->n && !unknown; i++)
+		unknown = p->at[i].ssh && !is_known(p->l, p->at[i].peer);
+	if (!unknown || clock_ms() < unseen_again)
+		return;
+	unseen_again = clock_ms() + UNSEEN_SECONDS * 1000;
+	if (!log_settings.kept || state_due(state, STATE_UNSEEN, UNSEEN_SECONDS))
+		warn("not all SSH sessions may be known: this process may not read the environments of all others, which"
+		     " %s",
+		     rights_read_others(rights_in_effect(), false) ? "SELinux, AppArmor or a user namespace forbids"
+								   : "takes " READING_OTHERS);
+}
+
+static int ask_processes(struct people *p, const struct state *state)
+{
+	bool any = false, refused;
+	int err;
 
 	for (size_t i = 0; i < p->n && !any; i++)
 		any = p->at[i].ssh;
 	if (!any)
 		return 0;
 	/* The service has no right to see other processes. */
-	return errand.here ? errand_decline("there is a connection that may be an SSH session")
-			   : own_each_session(on_session, p);
+	if (errand.here)
+		return errand_decline("there is a connection that may be an SSH session");
+	err = own_each_session(on_session, p, &refused);
+	if (!err && (refused || own_processes_hidden()))
+		say_unseen(p, state);
+	return err;
 }
 
 /* mosh writes "192.0.2.1 via mosh [123]": it has no TCP connection. */
@@ -213,7 +252,7 @@ void own_from_people(struct learned *l, struct state *state)
 	ask_ancestors(l);
 	ask_utmp(l);
 	if (!l->err)
-		l->err = ask_processes(&p);
+		l->err = ask_processes(&p, state);
 	l->guests = false;
 	free(ports);
 	free(p.at);

@@ -74,6 +74,7 @@ struct scan {
 	size_t n_shares;
 	struct reader readers[READERS];
 	size_t n_readers, readers_most;
+	bool refused;
 	size_t missed;
 	int first_missed;
 	int64_t until;
@@ -91,6 +92,7 @@ struct part {
 /* Before each process it says where it is, and then what was found. */
 struct said {
 	size_t at;
+	bool refused; /* it may not be asked */
 	char text[SSH_TEXT_MAX];
 };
 
@@ -104,7 +106,10 @@ static bool read_part(const struct scan *s, const struct part *part)
 	struct said said = { .at = part->at };
 
 	while (say(&said) && said.at < part->end) {
-		if (own_ssh_of(s->all[said.at].pid, said.text) && !say(&said))
+		int found = own_ssh_of(s->all[said.at].pid, said.text);
+
+		said.refused = found < 0;
+		if (found && !say(&said))
 			return false;
 		said = (struct said){ .at = said.at + 1 };
 	}
@@ -204,6 +209,7 @@ static bool hear(struct scan *s, struct reader *r)
 			return false;
 		r->said = clock_ms();
 		r->share->at = said.at;
+		s->refused = s->refused || said.refused;
 		if (*said.text)
 			s->each(s->arg, s->all[said.at].pid, said.text);
 		if (said.at < r->share->end)
@@ -351,7 +357,7 @@ static void say_missed(struct scan *s)
 		     s->n, s->missed, s->first_missed);
 }
 
-int own_each_session(own_session_fn *each, void *arg)
+int own_each_session(own_session_fn *each, void *arg, bool *refused)
 {
 	struct scan s = { .until = clock_ms() + ALL_MS, .readers_most = READERS, .each = each, .arg = arg };
 	int err = list_processes(&s) ?: share_out(&s) ?: read_all(&s);
@@ -360,6 +366,7 @@ int own_each_session(own_session_fn *each, void *arg)
 		stop(&s, &s.readers[s.n_readers - 1]);
 	if (!err)
 		say_missed(&s);
+	*refused = s.refused;
 	free(s.shares);
 	free(s.all);
 	return err;

@@ -15,6 +15,7 @@
 
 #include "base/close_fd.h"
 #include "base/log.h"
+#include "base/rights.h"
 
 unsigned int host_kernel(void)
 {
@@ -132,12 +133,20 @@ static uint64_t find_memory(void)
 	return least;
 }
 
-static uint64_t find_capabilities(void)
+uint64_t host_capabilities(pid_t pid)
 {
-	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
-	struct __user_cap_data_struct has[_LINUX_CAPABILITY_U32S_3] = { 0 };
+	unsigned long long is, has = ~0ULL;
+	char path[64], line[256];
+	FILE *file;
 
-	return syscall(SYS_capget, &header, has) ? 0 : has[0].effective | (uint64_t)has[1].effective << 32;
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
+	file = pid ? fopen(path, "re") : NULL;
+	while (file && fgets(line, sizeof(line), file))
+		if (sscanf(line, "CapEff: %llx", &is) == 1)
+			has = is;
+	if (file)
+		fclose(file);
+	return has;
 }
 
 void host_look(struct host *host)
@@ -159,7 +168,8 @@ void host_look(struct host *host)
 	host->selinux = number_in("/sys/fs/selinux/enforce");
 	find_apparmor(host->apparmor);
 	find_status(host);
-	host->capabilities = find_capabilities();
+	host->capabilities = rights_in_effect();
+	host->service = ~(uint64_t)0;
 	host->memlock = getrlimit(RLIMIT_MEMLOCK, &memlock) || memlock.rlim_cur == RLIM_INFINITY ? ~(uint64_t)0
 												 : memlock.rlim_cur;
 	host->memory = find_memory();

@@ -6,12 +6,14 @@
 #include <linux/version.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #define HOST_UNSEEN (-2) /* only root may look */
 #define HOST_NONE   (-1) /* there is no such thing */
 
-#define HOST_OLDEST KERNEL_VERSION(5, 10, 0)
-#define HOST_FRAGS  KERNEL_VERSION(5, 18, 0) /* programs may say that they take packets in several buffers */
+#define HOST_OLDEST	   KERNEL_VERSION(5, 10, 0)
+#define HOST_PERFMON_READS KERNEL_VERSION(6, 15, 0) /* the memory of other processes */
+#define HOST_FRAGS	   KERNEL_VERSION(5, 18, 0) /* programs may say that they take packets in several buffers */
 
 struct host {
 	unsigned int kernel; /* KERNEL_VERSION(major, minor, 0); 0: who knows? */
@@ -26,6 +28,7 @@ struct host {
 	char apparmor[64]; /* the profile that this process is confined by; "": none */
 	bool seccomp;
 	uint64_t capabilities;
+	uint64_t service; /* what a service that runs may; host_look() takes it for all */
 	uint64_t memlock; /* RLIMIT_MEMLOCK; ~0: no limit */
 	uint64_t memory;  /* of its control group; 0: no limit is seen */
 };
@@ -33,6 +36,8 @@ struct host {
 /* The running kernel, as KERNEL_VERSION(major, minor, 0). */
 unsigned int host_kernel(void);
 void host_look(struct host *host);
+/* What that process may; all, where there is none or that is not seen. */
+uint64_t host_capabilities(pid_t pid);
 bool host_lacks(const struct host *host, int capability);
 /* The names of those that the filter needs and this process lacks: "CAP_BPF, CAP_PERFMON"; "" where it has all. */
 #define HOST_LACKS_MAX 64

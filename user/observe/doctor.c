@@ -17,6 +17,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/out.h"
+#include "base/rights.h"
 #include "kernel/device.h"
 #include "kernel/attach.h"
 #include "kernel/detect.h"
@@ -77,6 +78,21 @@ static void judge_rights(const struct host *host, struct findings *found)
 			      " kernel.unprivileged_bpf_disabled=2");
 }
 
+/* Whose connection is an SSH session is in the environments of other users' processes. */
+static void judge_sight(const struct host *host, struct findings *found)
+{
+	bool perfmon = host->kernel >= HOST_PERFMON_READS;
+	const char *who = !rights_read_others(host->capabilities, perfmon) ? "this process"
+			  : !rights_read_others(host->service, perfmon)	   ? "the service"
+									   : NULL;
+
+	if (who)
+		NOTE("SSH",
+		     "%s knows of SSH sessions only by logins (logind, utmp), and may let them be banned otherwise: to read"
+		     " the environments of all processes takes " READING_OTHERS,
+		     who);
+}
+
 static void judge_security(const struct host *host, struct findings *found)
 {
 	if (!strcmp(host->lockdown, "integrity") || !strcmp(host->lockdown, "confidentiality"))
@@ -112,6 +128,7 @@ void doctor_host(const struct host *host, struct findings *found)
 	else
 		OK("kernel", "%s", host->release);
 	judge_rights(host, found);
+	judge_sight(host, found);
 	judge_security(host, found);
 	if (!host->btf)
 		NOTE("BTF",
@@ -390,6 +407,7 @@ void doctor(const struct context *context, char *const *names, int n, struct fin
 	size_t kept_n = 0;
 
 	host_look(&host);
+	host.service = host_capabilities(lock_holder(context->state, STATE_SERVICE_LOCK));
 	try = !host_lacks_text(&host, lacks)[0];
 	frags = host.kernel >= HOST_FRAGS;
 	doctor_host(&host, found);

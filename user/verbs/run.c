@@ -237,6 +237,7 @@ int verb_run_service(const struct call *call)
 		return errand_serve(call->context);
 	if (call->context->check)
 		return check(&r);
+	log_settings.kept = true;
 	lock = only_one(call->context);
 	if (lock < 0)
 		return fail("%s", reason(lock));
