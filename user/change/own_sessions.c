@@ -25,14 +25,16 @@
 
 /* For one environment, and for all of them. */
 #define ONE_MS 1000
+#ifndef ALL_MS
 #define ALL_MS 3000
+#endif
 /* Who says nothing for so long waits, and another reader is started beside it. */
 #define WAITS_MS 20
 #define READERS	 32
 
 /* A command asks more than once, and one that follows others for ever: who took too long is left out for so long. */
 #define SLOW_MS	 10000
-#define SLOW_MAX (READERS * ALL_MS / ONE_MS)
+#define SLOW_MAX (3 * READERS)
 
 static struct {
 	int pid;
@@ -64,7 +66,7 @@ struct reader {
 	pid_t pid;
 	int fd;
 	struct share *share; /* NULL: it has nothing to do */
-	int64_t said;	     /* when it was heard last */
+	int64_t said;	     /* when it was heard last; 0: not yet, as it has just been given something */
 };
 
 struct scan {
@@ -176,7 +178,7 @@ static void hand_out(struct scan *s)
 			continue;
 		share->given = true;
 		r->share = share;
-		r->said = clock_ms();
+		r->said = 0;
 		send(r->fd, &(struct part){ share->at, share->end }, sizeof(struct part), MSG_NOSIGNAL);
 	}
 }
@@ -225,9 +227,18 @@ static int64_t all_wait(const struct scan *s)
 {
 	int64_t last = 0;
 
-	for (size_t i = 0; i < s->n_readers; i++)
+	for (size_t i = 0; i < s->n_readers; i++) {
+		if (!s->readers[i].said)
+			return s->until;
 		last = s->readers[i].said > last ? s->readers[i].said : last;
+	}
 	return s->n_readers ? last + WAITS_MS : 0;
+}
+
+/* Only who has begun with a process waits for it: on a busy machine a new one is not there at once. */
+static bool is_late(const struct reader *r)
+{
+	return r->share && r->said && clock_ms() >= r->said + ONE_MS;
 }
 
 static void hear_all(struct scan *s, int64_t until)
@@ -239,7 +250,7 @@ static void hear_all(struct scan *s, int64_t until)
 		const struct reader *r = &s->readers[i];
 
 		fds[i] = (struct pollfd){ .fd = r->share ? r->fd : -1, .events = POLLIN };
-		if (r->share && r->said + ONE_MS < until)
+		if (r->share && r->said && r->said + ONE_MS < until)
 			until = r->said + ONE_MS;
 	}
 	ms = until - clock_ms();
@@ -249,7 +260,7 @@ static void hear_all(struct scan *s, int64_t until)
 	for (size_t i = s->n_readers; i-- > 0;) {
 		struct reader *r = &s->readers[i];
 
-		if ((fds[i].revents && !hear(s, r)) || (r->share && clock_ms() >= r->said + ONE_MS))
+		if ((fds[i].revents && !hear(s, r)) || is_late(r))
 			put_off(s, r);
 	}
 }
