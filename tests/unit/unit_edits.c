@@ -524,6 +524,57 @@ static void worthwhile(void)
 	}
 }
 
+/* A list has a wide prefix, and another the first network in it: what ends within the wide one stays that one's. */
+static void first_of_a_wide_one(void)
+{
+	static const struct {
+		const char *prefix;
+		uint8_t label;
+	} lists[] = {
+		{ "2001:db8:1b:100::/64", LABEL_LIST },
+		{ "2001:db8:18::/46", LABEL_OTHER },
+		{ "2001:db8:aa:1::/64", LABEL_ENDS },
+	};
+	struct ranges sets[3] = { 0 }, ending = RANGES_EMPTY, none = RANGES_EMPTY;
+	struct settings settings = SETTINGS_DEFAULT;
+	struct account accounts[3], ends = { &ending, LABEL_ENDS };
+	struct owned wanted = { 0 };
+	struct generation g;
+	struct addr first;
+	unsigned int length;
+	struct edit e;
+
+	settings.labels = true;
+	settings.headroom = 9;
+	for (size_t i = 0; i < 3; i++) {
+		ENOUGH(!prefix_parse(lists[i].prefix, strlen(lists[i].prefix), &first, &length));
+		ENOUGH(!ranges_add_prefix(&sets[i], first, length) && !ranges_finish(&sets[i]));
+		accounts[i] = (struct account){ &sets[i], lists[i].label };
+	}
+	ENOUGH(!prefix_parse("2001:db8:1b:100::/56", 20, &first, &length));
+	ENOUGH(!ranges_add_prefix(&ending, first, length) && !ranges_finish(&ending));
+	if (!generate_with(&g, accounts, 3, &settings))
+		return;
+	g.ends = 1;
+	edit_begin(&e, &g);
+	e.wait = NULL;
+	ENOUGH(!owned_settle(&wanted, &ends, 1, &none));
+	if (CHECK(!edit_ban(&e, &wanted), "it is refused") && CHECK(!e.n, "%zu places change", e.n))
+		for (ip6 net = 0; net < 256; net++) {
+			ip6 addr = first.num + (net << 64);
+			__u32 answer = decide_ipv6(&g, (__u64)(addr >> 64), 1);
+
+			CHECK(answer & ANSWER_DROP && ANSWER_LABEL(answer) == (net ? LABEL_OTHER : LABEL_LIST),
+			      "network %u: %x", (unsigned int)net, answer);
+		}
+	edit_end(&e);
+	owned_free(&wanted);
+	memory_release(&g);
+	for (size_t i = 0; i < 3; i++)
+		ranges_free(&sets[i]);
+	ranges_free(&ending);
+}
+
 int main(void)
 {
 	static const struct ktap_case cases[] = {
@@ -533,6 +584,7 @@ int main(void)
 		{ "a host of a shadow list", host_of_a_shadow },
 		{ "hosts", edits_on_hosts },
 		{ "IPv6", random_edits6 },
+		{ "the first of a wide one", first_of_a_wide_one },
 		{ "what is worth it", worthwhile },
 	};
 

@@ -168,15 +168,30 @@ static bool is_covered(const struct generation *g, ip6 first, unsigned int lengt
 	return answer & ANSWER_DROP && g->rung[ANSWER_RUNG(answer)].length <= length;
 }
 
+/* Which key that drops the whole prefix decides of it? Its first address may have a longer one of its own. */
+static bool find_around6(const struct generation *g, ip6 first, unsigned int length, __u8 *label)
+{
+	struct step at;
+
+	for (unsigned int rung = 0; rung < g->rungs && g->roster6; rung++)
+		if (g->rung[rung].length <= length &&
+		    place_find6(g, rung, first & ((ip6)g->rung[rung].mask_hi << 64 | g->rung[rung].mask_lo), &at,
+				label))
+			return true;
+	*label = (__u8)ANSWER_LABEL(decide_ipv6(g, (__u64)(first >> 64), (__u64)first));
+	return !g->roster6 && is_covered(g, first, length);
+}
+
 static int ban_prefix6(struct edit *e, ip6 first, unsigned int length)
 {
 	const struct generation *g = e->g;
 	struct range6 range = { first, first | addr_mask(6, length) };
 	struct owned one = { .v6 = &range, .n6 = 1 };
 	unsigned int rung = (unsigned int)g->rungs;
+	__u8 label;
 
-	if (is_covered(g, first, length))
-		return has_other_end(e, ANSWER_LABEL(decide_ipv6(g, (__u64)(first >> 64), (__u64)first))) ? -EAGAIN : 0;
+	if (find_around6(g, first, length, &label))
+		return has_other_end(e, label) ? -EAGAIN : 0;
 	if (!rung || g->rung[0].length < length || edit_nearest6(g, length) != length || !g->keys6)
 		return -EAGAIN;
 	if (g->gate6 && length < 16)
