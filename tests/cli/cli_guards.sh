@@ -623,4 +623,70 @@ for_a_while() {
 	bloom add $address
 }
 
-run_cases shows_all by_a_liar by_three_who_stall what_may_not_be_read what_is_hidden table by_the_service spares_at_boot embedded by_no_chance for_a_while
+# What an exception lets through, or a setting, that waits to be confirmed is not let through for good; nor is granted for
+# good what --force granted for what waits.
+what_goes_back() {
+	local address=45.0.0.254 it="45.0.0.254, a gateway in use (route table 254)" back n
+
+	back="$it, would be banned when the exception goes back that lets it through: 'xdp-bloom confirm' keeps that"
+	veth 0 1
+	ip addr add 45.0.0.1/24 dev edge0
+	ip route add default via $address
+	echo $address >it
+	printf '%s\n' 198.51.100.{1..9} >other
+	bloom load other other
+	bloom attach edge1
+	for n in 1 2; do
+		if [ $n = 1 ]; then bloom allow $address --confirm 1h; else bloom load ok it --allow --confirm 1h; fi
+		refused "$back" load second it
+		refused "$back" add $address
+		refused "$back" add 45.0.0.254/31 --ttl 1h
+		bloom load other other
+		bloom add 198.51.100.77
+		bloom load second it --shadow
+		refused "$back" enforce second
+		bloom unload second
+		bloom confirm
+		bloom load second it
+		bloom unload second
+		[ $n = 1 ] || bloom unload ok
+		[ $n = 2 ] || bloom disallow $address
+	done
+	# Of what is banned already, nothing new is asked.
+	bloom load second it --force
+	bloom allow $address --confirm 1h
+	bloom add $address
+	bloom rotate
+	bloom confirm
+	bloom unload second
+	bloom disallow $address --force
+	bloom del $address
+	ip route del default
+	bloom load second it
+	ip route add default via $address
+	refused "$it" attach edge0
+	bloom attach edge0 --force --confirm 2
+	wait_until "edge0 is open again" is_open edge0
+	refused "$it" attach edge0
+	bloom attach edge0 --force --confirm 1h
+	bloom confirm
+	bloom detach edge0
+	is "$(get "[.needs[]|select(.granted)]|length" guards)" 1 "what was confirmed is granted"
+	bloom unload second
+	[ -e /proc/sys/net/ipv6 ] || return 0
+	echo 0 >/proc/sys/net/ipv6/conf/edge0/disable_ipv6
+	ip -6 route add 2001:db8:1::/48 via 64:ff9b::c633:640a dev edge0 onlink
+	echo 198.51.100.10 >within
+	bloom tune --embedded on
+	bloom tune --embedded off --confirm 1h
+	refused "198.51.100.10, a gateway in use (it is within 64:ff9b::c633:640a)" load within within
+	bloom confirm
+	bloom load within within
+}
+
+is_open() {
+	"$XDP_BLOOM" bans &>/dev/null
+	[ "$(xdp_id "$1")" = none ]
+}
+
+run_cases shows_all by_a_liar by_three_who_stall what_may_not_be_read what_is_hidden table by_the_service spares_at_boot embedded by_no_chance for_a_while what_goes_back

@@ -342,12 +342,55 @@ static void all_of_them(void)
 	printf("%zu needs, %s\n", n, list ? "and a list" : "none");
 }
 
+/* A gateway that an exception lets through which waits. */
+static void excepted(void)
+{
+	struct list_info list = { .kind = LIST_ALLOW, .prefixes = 1, .addresses = "1", .source = "-", .loaded = "-" };
+	struct pending pending = { .kind = PENDING_LIST, .name = "friends", .deadline = 7 };
+	struct ranges set = set_of("198.51.100.1");
+
+	snprintf(list.name, sizeof(list.name), "friends");
+	ENOUGH(!state_pending_add(state, &pending) && !state_list_put(state, &list, &set));
+	ranges_free(&set);
+	sets("", false);
+	given.longer[0] = true;
+	sets("", false);
+	guard.again = true;
+	sets("", false);
+	guard.again = false;
+	guard.spare = true;
+	sets("", false);
+	guard.spare = false;
+	guard.waits = true;
+	ENOUGH(!guard_force_prefix(&guard, machine[0].addr, 32));
+	sets("", false);
+	ENOUGH(!state_pending_undo(state, &pending));
+	end(0);
+	guard.waits = false;
+	sets("198.51.100.1", false);
+	ENOUGH(!state_grants_undo(state));
+	guard.waits = true;
+	sets("198.51.100.1", false);
+	ENOUGH(!state_grants_undo(state));
+	end(0);
+	ENOUGH(!state_grant_drop(state, machine[0].addr));
+	sets("198.51.100.1", false);
+	ENOUGH(!state_grants_confirm(state) && !state_grants_undo(state));
+	end(0);
+	given.longer_err = -EUCLEAN;
+	guard_free(&guard);
+	guard = (struct guard){ 0 };
+	ENOUGH(!state_pending_add(state, &pending));
+	sets("", false);
+}
+
 static void scenes(void)
 {
 	static const struct scene all[] = {
-		{ "refuses", refuses }, { "goes on", goes_on },	  { "forces", forces },
-		{ "ends", ends },	{ "spares", spares },	  { "fails", fails },
-		{ "again", again },	{ "in force", in_force }, { "all of them", all_of_them },
+		{ "refuses", refuses },	  { "goes on", goes_on },   { "forces", forces },
+		{ "ends", ends },	  { "spares", spares },	    { "fails", fails },
+		{ "again", again },	  { "in force", in_force }, { "all of them", all_of_them },
+		{ "excepted", excepted },
 	};
 
 	state = opened(true);

@@ -56,7 +56,7 @@ static void wait_for(struct state *s, enum pending_kind kind, const char *name, 
 static void random_list(struct state *s, unsigned int i, int64_t deadline)
 {
 	struct list_info list = { .kind = one_in(3)   ? LIST_SHADOW
-					  : one_in(5) ? LIST_ALLOW
+					  : one_in(3) ? LIST_ALLOW
 						      : LIST_BAN,
 				  .addresses = "1",
 				  .source = "-",
@@ -160,6 +160,7 @@ static bool random_state(struct state *s)
 {
 	int64_t deadline = one_in(2) ? 4200 : LAST;
 	struct until until[ASKED];
+	struct ranges waiting, allowed, after;
 	int64_t all[ASKED], some[ASKED];
 	bool fine = true;
 
@@ -179,6 +180,7 @@ static bool random_state(struct state *s)
 		all[i] = some[i] = FIRST;
 	}
 	ENOUGH(!state_until(s, asked, ASKED, until));
+	ENOUGH(!state_allowed_waiting(s, &waiting) && !state_allowed(s, &allowed));
 	for (int64_t at = FIRST; at < LAST; at += STEP) {
 		if (at > deadline)
 			go_back(s);
@@ -189,6 +191,14 @@ static bool random_state(struct state *s)
 			some[i] = then.some ? at + STEP : some[i];
 		}
 	}
+	ENOUGH(!state_allowed(s, &after));
+	for (size_t i = 0; i < ASKED && fine; i++)
+		fine = CHECK((ranges_covering(&waiting, asked[i]) >= 0) == (ranges_covering(&allowed, asked[i]) >= 0 &&
+									    ranges_covering(&after, asked[i]) < 0),
+			     "what is allowed for now");
+	ranges_free(&waiting);
+	ranges_free(&allowed);
+	ranges_free(&after);
 	for (size_t i = 0; i < ASKED && fine; i++)
 		fine = CHECK(ends_at(until[i].all, all[i]), "all: %lld, not before %lld",
 			     (long long)(until[i].all - start), (long long)all[i]) &&

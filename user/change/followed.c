@@ -17,6 +17,7 @@
 #include "change/own_addresses.h"
 #include "state/grants.h"
 #include "state/state.h"
+#include "state/until.h"
 
 /* The list as it is; *known: there is one. */
 static int look(struct state *state, const struct followed *f, struct list_info *list, struct ranges *before,
@@ -70,9 +71,10 @@ static bool is_in(const void *set, struct addr addr)
 /* What is allowed is needed no less, but needs nothing from us; and what was granted for a while, was for a while. */
 static int spare(struct state *state, struct ranges *set, struct followed_put *put)
 {
-	struct ranges needs = RANGES_EMPTY, allowed = RANGES_EMPTY, left;
+	struct ranges needs = RANGES_EMPTY, now = RANGES_EMPTY, waiting = RANGES_EMPTY, allowed = RANGES_EMPTY, left;
 	int err =
-		state_allowed(state, &allowed) ?: own_addresses(state, false, is_in, set, &put->spared, &put->spared_n);
+		state_allowed(state, &now) ?: state_allowed_waiting(state, &waiting) ?:
+		ranges_subtract(&allowed, &now, &waiting) ?: own_addresses(state, false, is_in, set, &put->spared, &put->spared_n);
 	bool *endless = err ? NULL : calloc(put->spared_n + 1, sizeof(*endless));
 	size_t n = 0;
 
@@ -97,6 +99,8 @@ static int spare(struct state *state, struct ranges *set, struct followed_put *p
 	}
 	free(endless);
 	ranges_free(&needs);
+	ranges_free(&now);
+	ranges_free(&waiting);
 	ranges_free(&allowed);
 	return err;
 }

@@ -16,6 +16,8 @@
 #include "kernel/live.h"
 #include "state/events.h"
 #include "state/grants.h"
+#include "state/state.h"
+#include "state/until.h"
 
 int guard_force(struct guard *guard, const struct ranges *set)
 {
@@ -104,7 +106,7 @@ static int ask(const struct asked *a, const struct own_address *own, bool longer
 	enum dropped_before before;
 
 	if (is_forced(a->guard, own->addr))
-		return state_grant(a->state, own->addr);
+		return state_grant(a->state, own->addr, a->guard->waits);
 	before = guard_before(a->state, a->live, own, a->guard->fixed);
 	/* What was granted is what was dropped then, not more of it, and not for longer. */
 	if (!longer && (state_granted(a->state, own->addr) ? before != DROPPED_LESS
@@ -122,6 +124,43 @@ static int ask_each(const struct asked *a, const struct own_address *own, size_t
 	for (size_t i = 0; i < n && !err; i++)
 		err = ask(a, &own[i], longer[i]);
 	free(longer);
+	return err;
+}
+
+static bool is_in(const void *set, struct addr addr)
+{
+	return ranges_covering(set, addr) >= 0;
+}
+
+/* What is let through only by an exception that waits is dropped when that goes back. */
+static int ask_excepted(const struct asked *a)
+{
+	char host[PREFIX_TEXT_MAX], what[OWN_TEXT_MAX];
+	struct ranges waiting = RANGES_EMPTY;
+	struct own_address *own = NULL;
+	bool *longer = NULL;
+	size_t n = 0;
+	int err = a->guard->again || a->guard->spare ? 0 : state_allowed_waiting(a->state, &waiting);
+
+	if (!err && (waiting.n4 || waiting.n6))
+		err = own_addresses(a->state, a->guard->destinations, is_in, &waiting, &own, &n);
+	if (!err && n) {
+		longer = calloc(n, sizeof(*longer));
+		err = longer ? guard_longer(a->state, a->live->context, own, n, longer) : -ENOMEM;
+	}
+	for (size_t i = 0; i < n && !err; i++) {
+		if (!longer[i])
+			continue;
+		if (is_forced(a->guard, own[i].addr))
+			err = state_grant(a->state, own[i].addr, a->guard->waits);
+		else
+			err = guard_because("%s, %s, would be banned when the exception goes back that lets it through:"
+					    " 'xdp-bloom confirm' keeps that; --force bans it",
+					    prefix_text(host, own[i].addr, -1), own_text(what, &own[i]));
+	}
+	free(longer);
+	free(own);
+	ranges_free(&waiting);
 	return err;
 }
 
@@ -155,7 +194,7 @@ int guard_needs(struct guard *guard, struct state *state, const struct live *liv
 		warn("%s", reason(err));
 		err = n = 0;
 	}
-	err = err ?: ask_each(&a, own, n);
+	err = err ?: ask_each(&a, own, n) ?: ask_excepted(&a);
 	free(own);
 	return err || !whole ? err : end_grants(&a);
 }

@@ -21,6 +21,7 @@ struct guard {
 	struct ranges forced; /* --force was given for what bans these */
 	bool everything;      /* or for all there is */
 	bool again;	      /* this was in force before: nothing is refused, and nothing granted */
+	bool waits;	      /* for confirmation: so does what is granted */
 	bool afresh;	      /* it begins to filter where it did not: what it drops already counts, too */
 	bool destinations;    /* it begins to ask about those of what comes in */
 	bool spare;	      /* what would be refused becomes an exception instead */

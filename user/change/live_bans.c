@@ -354,12 +354,15 @@ static int edit_in_place(struct state *state, struct live *live, const struct to
 	struct candidate c;
 	struct ends ends = { 0 };
 	struct edit e = { 0 };
+	bool asks;
 	int err;
 
 	if (agreement(state, &live->g) != AGREED || live_map(live, &c, true))
 		return -EAGAIN;
 	edit_begin(&e, &c.g);
-	err = (t->held.n4 || t->held.n6 ? guard_set(guard, state, live, &t->held, false) : 0) ?:
+	/* What waits may let through what it bans, and go back. */
+	asks = t->held.n4 || t->held.n6 || state_pending_any(state, PENDING_LIST) > 0;
+	err = (asks ? guard_set(guard, state, live, &t->held, false) : 0) ?:
 	      guard_gone(state, &t->gone) ?:
 	      plan_edit(&e, state, t) ?:
 	      edit_worthwhile(&e) ?:

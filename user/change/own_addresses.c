@@ -166,7 +166,9 @@ int own_addresses(struct state *state, bool destinations, own_wanted_fn *wanted,
 	struct learned l = { .wanted = wanted,
 			     .arg = arg,
 			     .groups = destinations || asks_destinations(state),
-			     .embedded = state_setting(state, "embedded", 0) };
+			     /* or when what waits goes back */
+			     .embedded = state_setting(state, "embedded", 0) ||
+					 state_pending_has(state, PENDING_SETTING, "embedded") > 0 };
 	int err = own_from_routes(&l) ?: own_from_files(&l);
 
 	if (!err) {

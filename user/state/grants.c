@@ -29,18 +29,32 @@ static int drop(struct state *state, const char *name)
 	return state_put(state, "DELETE FROM setting WHERE name = ?", "s", name);
 }
 
-int state_grant(struct state *state, struct addr addr)
+/* Since when; of one that waits, less than 0: to versions that do not know that it is none. */
+int state_grant(struct state *state, struct addr addr, bool waits)
 {
+	double now = (double)time(NULL);
 	char name[80];
 
-	return state_set(state, name_of(name, addr), (double)time(NULL));
+	if (waits && state_setting(state, name_of(name, addr), 0) > 0)
+		return 0;
+	return state_set(state, name_of(name, addr), waits ? -now : now);
 }
 
 bool state_granted(struct state *state, struct addr addr)
 {
 	char name[80];
 
-	return state_setting(state, name_of(name, addr), 0) > 0;
+	return state_setting(state, name_of(name, addr), 0) != 0;
+}
+
+int state_grants_confirm(struct state *state)
+{
+	return state_put(state, "UPDATE setting SET value = -value WHERE name GLOB '" GRANTED "*' AND value < 0", "");
+}
+
+int state_grants_undo(struct state *state)
+{
+	return state_put(state, "DELETE FROM setting WHERE name GLOB '" GRANTED "*' AND value < 0", "");
 }
 
 int state_grant_drop(struct state *state, struct addr addr)

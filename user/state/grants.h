@@ -10,10 +10,13 @@
 
 struct state;
 
-/* --force was given for the ban of this address, and it is banned since. */
-int state_grant(struct state *state, struct addr addr);
+/* --force was given for the ban of this address, and it is banned since; or it is until what waits goes back. */
+int state_grant(struct state *state, struct addr addr, bool waits);
 bool state_granted(struct state *state, struct addr addr);
 int state_grant_drop(struct state *state, struct addr addr);
+/* Of those that wait: they stay, or have gone back. */
+int state_grants_confirm(struct state *state);
+int state_grants_undo(struct state *state);
 /* All of them; free() the array. */
 int state_grants(struct state *state, struct addr **grants, size_t *n);
 

@@ -10,6 +10,7 @@
 #include "state/bans.h"
 #include "state/feeds.h"
 #include "state/fleet.h"
+#include "state/grants.h"
 #include "sets/prefixes.h"
 #include "state/internal.h"
 
@@ -370,12 +371,16 @@ int state_pending_undo(struct state *state, const struct pending *pending)
 
 	if (err && !err_is(err, ENOENT))
 		return err;
+	err = state_grants_undo(state);
+	if (err)
+		return err;
 	return state_pending_forget(state, pending->kind, pending->name);
 }
 
 int state_pending_confirm(struct state *state)
 {
-	return state_put(state, "DELETE FROM pending", "") ?:
+	return state_grants_confirm(state) ?:
+	       state_put(state, "DELETE FROM pending", "") ?:
 	       state_put(state, "DELETE FROM list WHERE name LIKE '% before'", "") ?:
 	       state_put(state, "DELETE FROM feed WHERE list LIKE '% before'", "") ?:
 	       state_put(state, "DELETE FROM ban_before", "");

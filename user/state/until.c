@@ -158,3 +158,54 @@ int state_until(struct state *state, const struct addr *addrs, size_t n, struct 
 	free(l.pending);
 	return err;
 }
+
+static int add_list(struct state *state, const char *name, struct ranges *all)
+{
+	struct ranges one = RANGES_EMPTY, both = RANGES_EMPTY;
+	int err = state_list_set(state, name, &one) ?: ranges_union(&both, all, &one);
+
+	ranges_free(&one);
+	if (err)
+		return err;
+	ranges_free(all);
+	*all = both;
+	return 0;
+}
+
+/* What will be allowed then. */
+static int allowed_after(struct state *state, struct ranges *all)
+{
+	struct list_info *lists = NULL;
+	char name[LIST_NAME_MAX + sizeof(" before")];
+	size_t n = 0;
+	int err = state_lists(state, &lists, &n), waits;
+
+	for (size_t i = 0; i < n && !err; i++) {
+		waits = lists[i].kind == LIST_ALLOW ? state_pending_has(state, PENDING_LIST, lists[i].name) : 1;
+		err = waits < 0 ? waits : waits ? 0 : add_list(state, lists[i].name, all);
+	}
+	free(lists);
+	lists = NULL;
+	err = err ?: state_entries_before(state, &lists, &n);
+	for (size_t i = 0; i < n && !err; i++) {
+		snprintf(name, sizeof(name), "%s before", lists[i].name);
+		if (lists[i].kind == LIST_ALLOW)
+			err = add_list(state, name, all);
+	}
+	free(lists);
+	return err;
+}
+
+int state_allowed_waiting(struct state *state, struct ranges *waiting)
+{
+	struct ranges now = RANGES_EMPTY, after = RANGES_EMPTY;
+	int err = state_pending_any(state, PENDING_LIST);
+
+	*waiting = RANGES_EMPTY;
+	if (err <= 0)
+		return err;
+	err = state_allowed(state, &now) ?: allowed_after(state, &after) ?: ranges_subtract(waiting, &now, &after);
+	ranges_free(&now);
+	ranges_free(&after);
+	return err;
+}

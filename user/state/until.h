@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "sets/address.h"
+#include "sets/ranges.h"
 
 struct state;
 
@@ -23,5 +24,7 @@ struct until {
 
 /* Of n addresses, what is allowed left out of account. */
 int state_until(struct state *state, const struct addr *addrs, size_t n, struct until *until);
+/* What is allowed only until what waits goes back. */
+int state_allowed_waiting(struct state *state, struct ranges *waiting);
 
 #endif
