@@ -4,6 +4,7 @@
 #define MODEL_CLOCK_H
 
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <time.h>
@@ -16,9 +17,34 @@
 
 static int64_t now_ms = BEGINS;
 
+static bool in_words; /* a line of words is not at its end */
+
+static void end_words(void)
+{
+	if (in_words)
+		putchar('\n');
+	in_words = false;
+}
+
 static void begin_line(void)
 {
+	end_words();
 	printf("%6lld ", (long long)(now_ms - BEGINS));
+}
+
+/* What is asked and done one after the other stands in one line. */
+__attribute__((unused, format(printf, 1, 2))) static void word(const char *fmt, ...)
+{
+	va_list args;
+
+	if (in_words)
+		putchar(' ');
+	else
+		begin_line();
+	in_words = true;
+	va_start(args, fmt);
+	vprintf(fmt, args);
+	va_end(args);
 }
 
 __attribute__((format(printf, 1, 2))) static void line(const char *fmt, ...)
