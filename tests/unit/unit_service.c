@@ -85,7 +85,7 @@ static int given_signals(int fd, const sigset_t *set, int flags)
 	print_set(set);
 	if (!among(parts.fails, "signalfd"))
 		return FD_SIGNALS;
-	errno = EMFILE;
+	errno = EINVAL;
 	return -1;
 }
 
@@ -140,7 +140,7 @@ static int given_poll(struct pollfd *fds, nfds_t n, int timeout)
 	next++;
 	happens(step);
 	if (step->fd < 0) {
-		errno = step->fd == BROKEN ? ENOMEM : EINTR;
+		errno = step->fd == BROKEN ? EINVAL : EINTR;
 		return -1;
 	}
 	for (nfds_t i = 0; i < n; i++)

@@ -314,7 +314,7 @@ static int wait_ms(struct service *s, int64_t now)
 			  s->started ? feeds_due(&s->feeds, now) : INT64_MAX,
 			  s->started ? errands_due(&s->errands) : INT64_MAX,
 			  s->ready ? followers_due(&s->followers) : INT64_MAX };
-	int64_t ms = s->observer ? observer_timeout(s->observer) : INT32_MAX;
+	int64_t ms = observer_timeout(s->observer);
 
 	for (size_t i = 0; i < sizeof(due) / sizeof(due[0]); i++)
 		if (due[i] - now < ms)
@@ -337,10 +337,11 @@ static void loop(struct service *s)
 
 		turn(s, now);
 		fds[ON_ERRAND] = (struct pollfd){ .fd = errands_fd(&s->errands), .events = POLLIN };
-		if (s->observer)
-			n += observer_fds(s->observer, fds + OWN_FDS);
-		if (poll(fds, n, wait_ms(s, now)) < 0 && errno != EINTR)
+		n += observer_fds(s->observer, fds + OWN_FDS);
+		if (poll(fds, n, wait_ms(s, now)) < 0 && errno != EINTR) {
+			s->status = fail("the service cannot wait: %s", strerror(errno));
 			break;
+		}
 		if (fds[ON_SIGNAL].revents)
 			on_signal(s);
 		if (fds[ON_WALL].revents && expiry_due(&s->expiry)) {
@@ -357,8 +358,7 @@ static void loop(struct service *s)
 		}
 		if (fds[ON_ERRAND].revents)
 			errands_came(&s->errands, clock_ms());
-		if (s->observer)
-			observer_turn(s->observer);
+		observer_turn(s->observer);
 	}
 }
 
