@@ -1,0 +1,545 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * attach --ports: which ports get an entry and which lose theirs, what is asked of the kernel in which order, and what
+ * becomes of it where a call fails; over a state in a directory of the test's own, word for word.
+ */
+#include "own_state.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/errand.h"
+#include "base/label.h"
+#include "base/ports.h"
+#include "bpf/abi.h"
+#include "change/attach.h"
+#include "change/change.h"
+#include "shown.h"
+
+static const struct shown known[] = {
+#include "unit_ports.txt"
+};
+
+static struct shows shows = { .file = "tests/unit/unit_ports.txt",
+			      .known = known,
+			      .n = sizeof(known) / sizeof(known[0]) };
+
+/* A state that goes with its directory needs no disk. */
+int fsync(int fd)
+{
+	(void)fd;
+	return 0;
+}
+
+int fdatasync(int fd)
+{
+	(void)fd;
+	return 0;
+}
+
+#define MOST 8
+
+static struct change its;
+static struct port_of kernel_has[MOST];
+static size_t kernel_n;
+static struct attachment filtered[MOST];
+static size_t filtered_n;
+static int calls, fails_at, fails_with;
+static bool quiet; /* what is prepared is not said */
+static bool stuck; /* nothing can be detached */
+
+/* The call of that number fails. */
+__attribute__((format(printf, 1, 2))) static int call(const char *fmt, ...)
+{
+	bool fails = !quiet && ++calls == fails_at;
+	va_list args;
+
+	if (quiet)
+		return 0;
+	printf("  ");
+	va_start(args, fmt);
+	vprintf(fmt, args);
+	va_end(args);
+	puts(fails ? ": fails" : "");
+	return fails ? because(fails_with, "a call failed") : 0;
+}
+
+__attribute__((format(printf, 1, 2))) static void given_warn(const char *fmt, ...)
+{
+	va_list args;
+
+	printf("  ! ");
+	va_start(args, fmt);
+	vprintf(fmt, args);
+	va_end(args);
+	putchar('\n');
+}
+
+static int given_look(struct port_of **ports, size_t *n)
+{
+	int err = call("which ports are there?");
+
+	*n = err ? 0 : kernel_n;
+	*ports = err ? NULL : calloc(MOST, sizeof(**ports));
+	if (*ports)
+		memcpy(*ports, kernel_has, sizeof(kernel_has));
+	return err;
+}
+
+static int given_again(const struct context *context, const char *label)
+{
+	if (context != &own_context)
+		abort();
+	return call("off %s, where it is there again", label) ?: stuck ? because(-EBUSY, "it is stuck") : 0;
+}
+
+static int given_list(const struct context *context, struct attachment **list, size_t *n)
+{
+	int err = call("all that are filtered");
+
+	if (context != &own_context)
+		abort();
+	*n = err ? 0 : filtered_n;
+	*list = err ? NULL : calloc(MOST, sizeof(**list));
+	if (*list)
+		memcpy(*list, filtered, sizeof(filtered));
+	return err;
+}
+
+static int given_at(const struct context *context, const struct attachment *at)
+{
+	if (context != &own_context)
+		abort();
+	return call("off %s, which was %s, match %u", at->name, at->as, at->match);
+}
+
+static int given_one(const struct context *context, struct attachment *at)
+{
+	if (context != &own_context)
+		abort();
+	return call("onto %s: %s%s, match %u", at->name, attach_mode_names[at->mode], at->shared ? " shared" : "",
+		    at->match);
+}
+
+static int given_apply(struct state *state, struct live *live, struct guard *guard)
+{
+	if (state != its.state || live != &its.live)
+		abort();
+	return call("into force%s%s%s", guard->afresh ? ", afresh" : "", guard->everything ? ", everything" : "",
+		    guard->spare ? ", spare" : "");
+}
+
+static void given_free(struct guard *guard)
+{
+	(void)guard;
+	call("the guard goes");
+}
+
+#define warn	   given_warn
+#define ports_look given_look
+#include "state/ports.c"
+
+static int given_state_again(struct state *state)
+{
+	return call("begins again") ?: state_again(state);
+}
+
+static int given_commit(struct state *state)
+{
+	return call("is committed") ?: state_commit(state);
+}
+
+static int given_put(struct state *state, const struct interface_info *entry)
+{
+	return call("%s has an entry", entry->name) ?: state_interface_put(state, entry);
+}
+
+static int given_drop(struct state *state, const char *label)
+{
+	return call("%s has no entry any more", label) ?: state_interface_drop(state, label);
+}
+
+static int given_port_put(struct state *state, const struct port_row *row)
+{
+	return call("%s is a port of %s", row->name, row->of) ?: state_port_put(state, row);
+}
+
+static int given_forget(struct state *state, const char *name, bool leaves)
+{
+	return call("%s is no port%s", name, leaves ? " of what leaves" : "") ?: state_port_forget(state, name, leaves);
+}
+
+#define detach_again	     given_again
+#define attach_list	     given_list
+#define detach_at	     given_at
+#define attach_one	     given_one
+#define apply_if_needed	     given_apply
+#define guard_free	     given_free
+#define state_again	     given_state_again
+#define state_commit	     given_commit
+#define state_interface_put  given_put
+#define state_interface_drop given_drop
+#define state_port_put	     given_port_put
+#define state_port_forget    given_forget
+#include "change/ports.c"
+#undef state_again
+#undef state_commit
+#undef state_interface_put
+#undef state_interface_drop
+
+/* --- the state --- */
+
+static struct interface_info rule(const char *name, const char *mode, bool shared, unsigned int match)
+{
+	struct interface_info is = { .shared = shared, .match = match };
+
+	snprintf(is.name, sizeof(is.name), "%s", name);
+	snprintf(is.mode, sizeof(is.mode), "%s", mode);
+	return is;
+}
+
+static void follow(const char *name, const char *mode, bool shared, unsigned int match)
+{
+	struct interface_info is = rule(name, mode, shared, match);
+
+	if (state_ports_put(its.state, &is))
+		abort();
+}
+
+static void entry(const char *name, unsigned int match)
+{
+	struct interface_info is = rule(name, "native", false, match);
+
+	if (state_interface_put(its.state, &is))
+		abort();
+}
+
+/* The kernel has them, from the first on: "eth1 br0". */
+static void has(const char *name, const char *of)
+{
+	if (!name) {
+		kernel_n = 0;
+		return;
+	}
+	memset(&kernel_has[kernel_n], 0, sizeof(kernel_has[0]));
+	snprintf(kernel_has[kernel_n].name, IF_NAMESIZE, "%s", name);
+	snprintf(kernel_has[kernel_n++].of, IF_NAMESIZE, "%s", of);
+}
+
+static void show(void)
+{
+	struct interface_info *rules = NULL, *entries = NULL;
+	struct port_row *rows = NULL;
+	size_t n = 0, entries_n = 0, rows_n = 0;
+
+	if (state_ports(its.state, &rules, &n) || state_interfaces(its.state, &entries, &entries_n) ||
+	    state_port_rows(its.state, &rows, &rows_n))
+		abort();
+	for (size_t i = 0; i < n; i++)
+		printf("  = ports of %s: %s%s, match %u\n", rules[i].name, rules[i].mode,
+		       rules[i].shared ? " shared" : "", rules[i].match);
+	for (size_t i = 0; i < entries_n; i++)
+		printf("  = %s: %s%s, match %u\n", entries[i].name, entries[i].mode, entries[i].shared ? " shared" : "",
+		       entries[i].match);
+	for (size_t i = 0; i < rows_n; i++)
+		printf("  = %s of %s%s\n", rows[i].name, rows[i].of, rows[i].leaves ? ", by what leaves" : "");
+	free(rules);
+	free(entries);
+	free(rows);
+}
+
+static void begin(void)
+{
+	if (its.state)
+		state_close(its.state);
+	its = (struct change){ .context = &own_context };
+	empty_directory();
+	its.state = opened(true);
+	if (!its.state)
+		abort();
+	kernel_n = filtered_n = 0;
+	memset(filtered, 0, sizeof(filtered));
+	errand = (struct errand){ 0 };
+	calls = fails_at = 0;
+	fails_with = -EIO;
+	stuck = false;
+}
+
+static void commit(void)
+{
+	if (state_commit(its.state) || state_again(its.state))
+		abort();
+	calls = 0;
+}
+
+static int settle(const char *what)
+{
+	int err;
+
+	puts(what);
+	err = ports_settle(&its);
+	printf("  %s%s\n", err ? reason(err) : "done", its.ports_came ? ", ports have come" : "");
+	show();
+	return err;
+}
+
+static void attach(const char *what)
+{
+	puts(what);
+	its.ports_came = true;
+	ports_attach(&its);
+	if (its.ports_came)
+		puts("  ports have come");
+}
+
+/* --- what happens --- */
+
+static void bridge(void)
+{
+	follow("br0", "skb", true, MATCH_DESTINATION);
+	has("eth1", "br0");
+	has("eth2", "br0");
+	has("eth3", "br9");
+	commit();
+}
+
+static void come_and_go(void)
+{
+	settle("nothing is followed");
+	bridge();
+	settle("two are there");
+	its.ports_came = false;
+	settle("nothing is new");
+	attach("they are attached");
+	has(NULL, NULL);
+	has("eth2", "br0");
+	filtered[0] = (struct attachment){ .name = "eth1", .as = "eth1", .match = 0 };
+	filtered[1] = (struct attachment){ .name = "new", .as = "eth1", .moved = true, .match = 1 };
+	filtered[2] = (struct attachment){ .name = "new", .as = "eth1", .moved = true, .match = MATCH_LEAVING(0) };
+	filtered[3] = (struct attachment){ .name = "eth1", .as = "old", .moved = true };
+	filtered[4] = (struct attachment){ .name = "another", .as = "eth1", .moved = true };
+	filtered_n = 5;
+	settle("one has gone");
+	settle("and does not come back");
+	has(NULL, NULL);
+	settle("all have gone");
+}
+
+/* Tried twice, and by the next command again. */
+static void cannot_go(void)
+{
+	quiet = true;
+	bridge();
+	settle("they have come");
+	quiet = false;
+	kernel_n = 1;
+	stuck = true;
+	settle("it cannot go");
+	settle("nor later");
+	stuck = false;
+	settle("and then it goes");
+}
+
+static void directions(void)
+{
+	follow("br0", "tc", false, MATCH_LEAVING(MATCH_BOTH));
+	follow("br0", "native", false, MATCH_SOURCE);
+	follow("br1", "tc", false, MATCH_COMING(MATCH_SOURCE));
+	has("eth1", "br0");
+	has("eth2", "br1");
+	commit();
+	settle("a port of both directions");
+	attach("they are attached");
+	has(NULL, NULL);
+	has("eth1", "br1");
+	has("eth2", "br1");
+	filtered[0] = (struct attachment){ .name = "new", .as = "eth1", .moved = true, .match = MATCH_LEAVING(2) };
+	filtered[1] = (struct attachment){ .name = "new", .as = "eth1", .moved = true };
+	filtered_n = 2;
+	settle("it is a port of another now");
+	puts("nobody follows the second");
+	printf("  %d\n", state_ports_drop(its.state, "br1", false));
+	printf("  %s\n", reason(state_ports_drop(its.state, "br1", true)));
+	show();
+}
+
+static void of_their_own(void)
+{
+	struct pending pending = {
+		.kind = PENDING_INTERFACE, .name = "ports of br1", .deadline = 4000000000, .due = 7
+	};
+
+	follow("br0", "native", false, 0);
+	follow("br1", "native", false, 0);
+	if (state_pending_add(its.state, &pending))
+		abort();
+	entry("eth1", 0);
+	entry("eth2", MATCH_LEAVING(0));
+	has("eth1", "br0");
+	has("eth2", "br0");
+	has("eth3", "br0");
+	has("eth4", "br1");
+	commit();
+	settle("one is filtered for itself, and those of another wait for confirmation");
+	if (state_interface_drop(its.state, "eth3"))
+		abort();
+	commit();
+	settle("one is detached");
+	attach("they are attached");
+	has(NULL, NULL);
+	settle("all go");
+	errand.here = true;
+	has("eth2", "br0");
+	settle("one comes, while another's command is done here");
+	printf("  declined: %d, %s\n", errand.declined, errand.why);
+}
+
+/* Each call fails, one after the other. */
+static void each_fails(void (*prepares)(void), void (*goes)(void))
+{
+	for (int at = 1;; at++) {
+		begin();
+		quiet = true;
+		prepares();
+		quiet = false;
+		calls = 0;
+		fails_at = at;
+		goes();
+		if (calls < at)
+			break;
+	}
+}
+
+static void they_come(void)
+{
+	settle("come");
+}
+
+static void two_of_which_one_goes(void)
+{
+	bridge();
+	if (ports_settle(&its))
+		abort();
+	kernel_n = 1;
+	has("eth4", "br0");
+	filtered[0] = (struct attachment){ .name = "new", .as = "eth2", .moved = true };
+	filtered_n = 1;
+	its.ports_came = false;
+}
+
+static void one_goes_and_one_comes(void)
+{
+	settle("one goes, and one comes");
+	/* The next command finds what that has left. */
+	if (state_again(its.state))
+		abort();
+	fails_at = 0;
+	show();
+}
+
+static void attached(void)
+{
+	bridge();
+	entry("eth9", 0);
+	if (ports_settle(&its))
+		abort();
+	its.guard.everything = true;
+}
+
+static void they_are_attached(void)
+{
+	attach("attached");
+}
+
+static void come_fails(void)
+{
+	each_fails(bridge, they_come);
+}
+
+static void goes_fails(void)
+{
+	each_fails(two_of_which_one_goes, one_goes_and_one_comes);
+}
+
+static void attach_fails(void)
+{
+	each_fails(attached, they_are_attached);
+}
+
+static void attach_fails_otherwise(void)
+{
+	static const int with[] = { -EEXIST, -ENODEV, -ENOMEM, -EBUSY };
+
+	for (size_t i = 0; i < sizeof(with) / sizeof(with[0]); i++) {
+		struct pending pending = {
+			.kind = PENDING_INTERFACE, .name = "eth2", .deadline = 4000000000, .due = 7
+		};
+
+		begin();
+		quiet = true;
+		attached();
+		quiet = false;
+		if (i == 3 && state_pending_add(its.state, &pending))
+			abort();
+		commit();
+		calls = 0;
+		fails_at = 5;
+		fails_with = with[i];
+		attach("attached");
+	}
+}
+
+static void asked(const char *what, char *const *names, int n, unsigned int match)
+{
+	struct port_of *ports = NULL;
+	size_t ports_n = 9;
+	int err;
+
+	printf("%s\n", what);
+	err = ports_of(&its, names, n, match, &ports, &ports_n);
+	printf("  %s:", err ? reason(err) : "done");
+	for (size_t i = 0; i < ports_n; i++)
+		printf(" %s of %s", ports[i].name, ports[i].of);
+	putchar('\n');
+	free(ports);
+}
+
+static void ports_are_asked(void)
+{
+	char *const one[] = { "br0" }, *const two[] = { "br9", "br0" }, *const twice[] = { "br0", "br0" };
+
+	bridge();
+	asked("of one", one, 1, 0);
+	asked("of two", two, 2, 0);
+	asked("of one twice", twice, 2, 0);
+	asked("of none", one, 0, 0);
+	settle("they come");
+	entry("eth3", 0);
+	has("eth5", "br0");
+	entry("eth5", MATCH_LEAVING(1));
+	asked("one is filtered for itself", two, 2, 1);
+	asked("by what leaves", two, 2, MATCH_LEAVING(0));
+	fails_at = calls + 1;
+	asked("and that fails", one, 1, 0);
+}
+
+static void word_for_word(void)
+{
+	static const struct scene scenes[] = {
+		{ "come and go", come_and_go },	       { "cannot go", cannot_go },
+		{ "directions", directions },	       { "of their own", of_their_own },
+		{ "come fails", come_fails },	       { "goes fails", goes_fails },
+		{ "attach fails", attach_fails },      { "attach fails otherwise", attach_fails_otherwise },
+		{ "ports are asked", ports_are_asked }
+	};
+
+	shows_scenes(&shows, scenes, sizeof(scenes) / sizeof(scenes[0]), begin);
+	state_close(its.state);
+}
+
+int main(void)
+{
+	static const struct ktap_case cases[] = { { "word for word", word_for_word } };
+
+	return own_state_run(cases, sizeof(cases) / sizeof(*cases));
+}
