@@ -71,13 +71,15 @@ static int settle_once(struct change *change, size_t *n)
 	struct ports_kept kept;
 	int err = ports_kept_take(&kept, change->state) ?: ports_compare(&kept, &ports, &due, n);
 
-	for (size_t i = 0; i < *n && !err; i++) {
+	for (size_t i = 0; i < *n && !err; i++)
 		err = due[i].of ? take_in(change, &due[i]) : forget(change, &due[i]);
-		change->ports_came = change->ports_came || due[i].of;
-	}
 	/* Whoever is killed from here on leaves entries that the next restore attaches. */
 	if (*n && !err)
-		err = state_commit(change->state) ?: state_again(change->state);
+		err = state_commit(change->state);
+	for (size_t i = 0; i < *n && !err; i++)
+		change->ports_came = change->ports_came || due[i].of;
+	if (*n && !err)
+		err = state_again(change->state);
 	for (size_t i = 0; i < *n && !err; i++)
 		err = due[i].of ? 0 : let_go(change, &due[i]);
 	if (*n && !err)
