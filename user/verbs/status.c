@@ -108,13 +108,15 @@ static bool is_named(const struct status *s, const char *label)
 	return false;
 }
 
+/* Of interfaces that nobody could look at, none is said to be passed by. */
 static void look_for_unfiltered(struct status *s, const struct context *context, const char *name, unsigned int match,
 				const char *of)
 {
 	char text[UNFILTERED_TEXT_MAX];
 	struct unfiltered is;
 
-	if (unfiltered(context, s->on, s->on_n, name, match, of, &is) && (is.why[0] || !is_named(s, is.label)))
+	if (s->looked && unfiltered(context, s->on, s->on_n, name, match, of, &is) &&
+	    (is.why[0] || !is_named(s, is.label)))
 		trouble(s, DEGRADED, "%.*s", TROUBLE_MAX - 1, unfiltered_text(text, &is));
 }
 
@@ -122,10 +124,11 @@ static void look_for_missing(struct status *s, const struct context *context, st
 {
 	struct interface_info *kept = NULL;
 	size_t n = 0;
+	int err = state_interfaces(state, &kept, &n);
 
-	if (!s->looked || state_interfaces(state, &kept, &n))
-		n = 0;
-	for (size_t i = 0; i < n; i++)
+	if (err)
+		trouble(s, DEGRADED, "which interfaces are to be filtered cannot be read: %s", reason(err));
+	for (size_t i = 0; i < n && !err; i++)
 		look_for_unfiltered(s, context, kept[i].name, kept[i].match, NULL);
 	free(kept);
 }
