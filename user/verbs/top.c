@@ -77,9 +77,9 @@ static void open_samples(struct top_state *t)
 {
 	struct state *state;
 	double rate = 0;
-	int err = 0;
+	int err = state_open(&state, t->context, false);
 
-	if (!state_open(&state, t->context, false))
+	if (!err)
 		rate = settings_read(state).samples;
 	state_close(state);
 	if (rate > 0)
@@ -89,9 +89,10 @@ static void open_samples(struct top_state *t)
 
 static void read_samples(struct top_state *t)
 {
-	if (!t->samples)
-		return;
-	if (samples_read(t->samples, on_sample, t)) { /* the service has gone: the next turn tries the ring */
+	int err = t->samples ? samples_read(t->samples, on_sample, t) : 0;
+
+	if (err) { /* the service has gone: the next turn tries the ring */
+		snprintf(t->no_samples, sizeof(t->no_samples), "%s", reason(err));
 		samples_close(t->samples);
 		t->samples = NULL;
 	}
