@@ -264,10 +264,13 @@ bool errand_sent(const struct call *call, int input, int *status)
 	until = clock_ms() + 1000 * (int64_t)wait + ANSWER_MS;
 	err = send_request(fd, call->context, input, until) && is_our_turn(fd) ? read_answer(fd, &answer, &last, until)
 									       : -ECANCELED;
-	call->context->elsewhere = !err || err_is(err, ETIMEDOUT);
+	call->context->elsewhere = !err || err_is(err, ETIMEDOUT) || err_is(err, ENOMEM);
 	if (!err) {
 		note("run by the process of the service");
 		*status = say(&answer, (int)last.value);
+	} else if (err_is(err, ENOMEM)) {
+		*status = fail("the service's process has begun it, and there is no memory for what it says; whether it"
+			       " is done, 'xdp-bloom bans' shows");
 	} else if (call->context->elsewhere) {
 		/* To do it again would be to say of the second time that it is the first. */
 		*status = fail("the service's process has begun it, and has not answered for %d s; whether it is done,"
