@@ -37,13 +37,20 @@ static void print_above(const json_t *c, enum packet_class class)
 }
 
 /* As detect limit takes it. */
-static void print_command(const json_t *c, enum packet_class class)
+static void print_commands(const json_t *classes)
 {
+	const char *before = "\nTo take them over:\n";
 	char rate[LIMIT_TEXT_MAX];
 
-	if (number(c, "proposed") > 0)
-		printf("xdp-bloom detect limit %s %s\n", limit_names[class],
-		       limit_text(rate, class, number(c, "proposed")));
+	for (enum packet_class class = 0; class < LIMITED; class ++) {
+		double proposed = number(json_object_get(classes, limit_names[class]), "proposed");
+
+		if (proposed > 0) {
+			printf("%sxdp-bloom detect limit %s %s\n", before, limit_names[class],
+			       limit_text(rate, class, proposed));
+			before = "";
+		}
+	}
 }
 
 void print_senders(const struct context *context, const json_t *senders)
@@ -81,7 +88,5 @@ void print_senders(const struct context *context, const json_t *senders)
 	/* A capture cannot know the sockets of this machine, and the tap that looks asks none of them. */
 	puts("\nOf unanswered and scan nothing is proposed, as sockets tell them and packets do not: give these a limit that only\n"
 	     "watches, as in 'xdp-bloom detect limit scan 10/s', and see in 'xdp-bloom detect' whom it would hit.");
-	puts("\nTo take them over:");
-	for (enum packet_class class = 0; class < LIMITED; class ++)
-		print_command(json_object_get(classes, limit_names[class]), class);
+	print_commands(classes);
 }
