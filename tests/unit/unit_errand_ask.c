@@ -417,7 +417,7 @@ static void long_words(void)
 static void with_input(void)
 {
 	char text[] = "45.0.0.1\n45.0.0.2\n";
-	int file = memfd_create("input", MFD_CLOEXEC), pipes[2], in;
+	int file = memfd_create("input", MFD_CLOEXEC), pipes[2], before;
 
 	if (write(file, text, sizeof(text) - 1) < 0)
 		return;
@@ -437,15 +437,18 @@ static void with_input(void)
 	}
 	close(file);
 	puts("-- a pipe");
+	before = dup(STDIN_FILENO);
 	for (fails_at = 0; fails_at <= 1; fails_at++) {
 		if (pipe(pipes) || write(pipes[1], text, sizeof(text) - 1) < 0)
 			return;
 		close(pipes[1]);
-		in = pipes[0];
-		asks_of(in, "RD");
-		printf("  it stands at %d\n", (int)lseek(in, 0, SEEK_CUR));
-		close(in);
+		dup2(pipes[0], STDIN_FILENO);
+		close(pipes[0]);
+		asks_of(STDIN_FILENO, "RD");
+		printf("  it stands at %d\n", (int)lseek(STDIN_FILENO, 0, SEEK_CUR));
 	}
+	dup2(before, STDIN_FILENO);
+	close(before);
 }
 
 static void of_prefixes(void)
@@ -463,6 +466,7 @@ static void of_prefixes(void)
 		heard = 0;
 		other = -1;
 		printf("%d: %d\n", of.n, errand_prefixes_sent(&of, &status));
+		printf("  it stands at %d\n", (int)lseek(STDIN_FILENO, 0, SEEK_CUR));
 		close(other);
 	}
 	dup2(before, STDIN_FILENO);
