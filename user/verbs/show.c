@@ -61,6 +61,8 @@ static int state_take(const struct context *context, struct pending **pending, s
 	int err = state_open(&state, context, false) ?: waiting_of(state, pending, n) ?: ports_kept_take(ports, state);
 
 	state_close(state);
+	if (err && !err_is(err, EUCLEAN) && !err_is(err, ENOENT))
+		warn("whether anything waits for confirm cannot be read: %s", reason(err));
 	return err_is(err, EUCLEAN) ? err : 0;
 }
 
