@@ -100,11 +100,11 @@ static int load_library(void)
 	FUNCTIONS(GIVEN)
 	return 0;
 #else
-	static void *library; /* never closed */
+	static bool loaded; /* and never closed */
+	void *library = loaded ? NULL : dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
 
-	if (library)
+	if (loaded)
 		return 0;
-	library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
 	if (!library)
 		return because(-ELIBACC, "metrics need " LIBRARY ": %s", dlerror());
 #define FIND(name)                               \
@@ -112,6 +112,7 @@ static int load_library(void)
 	if (!mhd.name)                           \
 		return because(-ELIBBAD, LIBRARY " has no MHD_" #name);
 	FUNCTIONS(FIND)
+	loaded = true;
 	return 0;
 #endif
 }
