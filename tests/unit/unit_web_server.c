@@ -54,7 +54,7 @@ static int clients;
 static struct sockaddr_un at;
 static socklen_t at_size;
 static int64_t now_ms;
-static int library_lacks, calls, fails_at, errors_as;
+static int responses, library_lacks, calls, fails_at, errors_as;
 static bool no_library, of_others, no_fds, no_response;
 static long library_ms;
 static int run_ms; /* that clients take each time */
@@ -218,6 +218,7 @@ static struct MHD_Response *fake_create_response_from_buffer(size_t size, void *
 		return NULL;
 	if (mode != MHD_RESPMEM_MUST_FREE)
 		puts("  not to be freed");
+	responses++;
 	response = malloc(sizeof(*response));
 	*response = (struct MHD_Response){ text, size };
 	return response;
@@ -239,6 +240,7 @@ static enum MHD_Result fake_queue_response(struct MHD_Connection *c, unsigned in
 
 static void fake_destroy_response(struct MHD_Response *response)
 {
+	responses--;
 	free(response->text);
 	free(response);
 }
@@ -363,6 +365,8 @@ static void ends(void)
 	server = NULL;
 	while (clients)
 		close(client[--clients]);
+	if (responses)
+		printf("  responses left: %d\n", responses);
 }
 
 /* Somebody connects, and waits. */
@@ -533,6 +537,8 @@ static void requests(void)
 
 static void places(void)
 {
+	char byte;
+
 	listens(NULL);
 	comes();
 	comes();
@@ -576,6 +582,11 @@ static void places(void)
 	serves();
 	now_ms = 499;
 	polls();
+	library_ms = -1;
+	for (now_ms = 500; now_ms <= 502; now_ms++)
+		polls();
+	now_ms = 499;
+	library_ms = 1L << 40;
 	serves();
 	now_ms = 520;
 	polls();
@@ -589,6 +600,11 @@ static void places(void)
 	polls();
 	no_fds = true;
 	polls();
+	puts("-- who cannot be put out stays");
+	now_ms = 2000;
+	comes();
+	serves();
+	printf("  who came %s\n", recv(client[clients - 1], &byte, 1, MSG_DONTWAIT) ? "waits" : "is sent away");
 	ends();
 }
 
