@@ -43,8 +43,8 @@ static struct {
 	enum list_kind kind;
 	const char *holds[2];
 } there[] = {
-	{ "drop", LIST_BAN, { "45.0.0.0/16" } },
 	{ "ok", LIST_ALLOW, { "45.0.0.0/25", "2001:db8::1/128" } },
+	{ "drop", LIST_BAN, { "45.0.0.0/16" } },
 	{ "also", LIST_ALLOW, { "45.0.0.1/32", "47.0.0.0/8" } },
 };
 #define THERE (sizeof(there) / sizeof(*there))
@@ -86,7 +86,7 @@ static int given_begin(struct change **to, struct context *context)
 	if (err)
 		return err;
 	made = (struct change){ .context = context, .state = (struct state *)&made };
-	hold(&made.touched.allowed, 1);
+	hold(&made.touched.allowed, 0);
 	hold(&made.touched.allowed, 2);
 	if (ranges_finish(&made.touched.allowed))
 		abort();
@@ -271,9 +271,16 @@ static void plain(void)
 	types("add 46.0.0.1/8 --mask");
 	types("add 127.0.0.1");
 	types("add 46.0.0.1 0.0.0.0/0");
+	types("add ::/0 46.0.0.1");
 	types("add 127.0.0.1 --force");
 	types("add 46.0.0.1 --keep-longer --replace");
 	types("add 46.0.0.1 --only any");
+	for (int n = BAN_REASON_MAX - 1; n <= BAN_REASON_MAX; n++) {
+		char line[300];
+
+		snprintf(line, sizeof(line), "add 46.0.0.1 --reason %0*d", n, 7);
+		types(line);
+	}
 }
 
 static void scopes(void)
