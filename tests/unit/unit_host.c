@@ -42,7 +42,7 @@ static struct {
 	__u32 low, high;
 	rlim_t memlock;
 	bool limit_fails;
-} is;
+} may;
 
 static struct made *find(const char *path)
 {
@@ -127,7 +127,7 @@ static int given_access(const char *path, int how)
 
 static int given_uname(struct utsname *name)
 {
-	snprintf(name->release, sizeof(name->release), "%s", is.release);
+	snprintf(name->release, sizeof(name->release), "%s", may.release);
 	return 0;
 }
 
@@ -140,9 +140,9 @@ static int given_limit(int what, struct rlimit *limit)
 {
 	if (what != (int)RLIMIT_MEMLOCK)
 		abort();
-	limit->rlim_cur = is.memlock;
+	limit->rlim_cur = may.memlock;
 	limit->rlim_max = 77;
-	return is.limit_fails ? -1 : 0;
+	return may.limit_fails ? -1 : 0;
 }
 
 static long given_bpf(int command, const void *nothing, size_t size)
@@ -151,31 +151,27 @@ static long given_bpf(int command, const void *nothing, size_t size)
 
 	if (command != -1 || size != sizeof(zero) || memcmp(nothing, &zero, size) != 0)
 		abort();
-	errno = is.bpf;
-	return is.bpf ? -1 : 0;
+	errno = may.bpf;
+	return may.bpf ? -1 : 0;
 }
 
-static long given_capget(const struct __user_cap_header_struct *header, struct __user_cap_data_struct *has)
+static uint64_t given_rights(void)
 {
-	if (header->version != _LINUX_CAPABILITY_VERSION_3 || header->pid)
-		abort();
-	has[0].effective = is.low;
-	has[1].effective = is.high;
-	return is.capget ? -1 : 0;
+	return may.capget ? 0 : may.low | (uint64_t)may.high << 32;
 }
 
-#define SYS_GIVEN_SYS_bpf    given_bpf
-#define SYS_GIVEN_SYS_capget given_capget
-#define syscall(which, ...)  SYS_GIVEN_##which(__VA_ARGS__)
-#define read(fd, to, size)   given_read(fd, to, size)
-#define close_fd	     given_close
-#define fopen(path, how)     given_fopen(path, how)
-#define fclose(text)	     given_fclose(text)
-#define access(path, how)    given_access(path, how)
-#define uname(name)	     given_uname(name)
-#define sysconf(what)	     given_sysconf(what)
-#define getrlimit(what, to)  given_limit(what, to)
-#define open(path, flags)    given_open(path, flags)
+#define SYS_GIVEN_SYS_bpf   given_bpf
+#define rights_in_effect    given_rights
+#define syscall(which, ...) SYS_GIVEN_##which(__VA_ARGS__)
+#define read(fd, to, size)  given_read(fd, to, size)
+#define close_fd	    given_close
+#define fopen(path, how)    given_fopen(path, how)
+#define fclose(text)	    given_fclose(text)
+#define access(path, how)   given_access(path, how)
+#define uname(name)	    given_uname(name)
+#define sysconf(what)	    given_sysconf(what)
+#define getrlimit(what, to) given_limit(what, to)
+#define open(path, flags)   given_open(path, flags)
 #include "kernel/host.c"
 #undef open
 #undef read
@@ -183,9 +179,9 @@ static long given_capget(const struct __user_cap_header_struct *header, struct _
 static void begin(void)
 {
 	files_n = 0;
-	memset(&is, 0, sizeof(is));
-	is.release = "6.12.43+deb13-amd64";
-	is.memlock = RLIM_INFINITY;
+	memset(&may, 0, sizeof(may));
+	may.release = "6.12.43+deb13-amd64";
+	may.memlock = RLIM_INFINITY;
 }
 
 static void look(const char *what)
@@ -209,20 +205,20 @@ static void look(const char *what)
 static void none(void)
 {
 	look("it says nothing");
-	is.release = "5.10";
+	may.release = "5.10";
 	look("a short name");
-	is.release = "5";
+	may.release = "5";
 	look("no number");
-	is.release = "a.b";
+	may.release = "a.b";
 	look("none at all");
 }
 
 static void all(void)
 {
-	is.bpf = EINVAL;
-	is.memlock = 65536;
-	is.low = 0xfffffffe;
-	is.high = 0x1ff;
+	may.bpf = EINVAL;
+	may.memlock = 65536;
+	may.low = 0xfffffffe;
+	may.high = 0x1ff;
 	file("/sys/kernel/btf/vmlinux", "", 0);
 	file("/proc/sys/net/core/bpf_jit_enable", "1\n", 0);
 	file("/proc/sys/kernel/unprivileged_bpf_disabled", "2\n", 0);
@@ -234,8 +230,8 @@ static void all(void)
 	file("/proc/self/status", "Name:\tx\nSeccomp:\t2\nSeccomp_filters:\t1\n", 0);
 	file("/proc/self/cgroup", "0::/\n", 0);
 	look("all is there");
-	is.limit_fails = true;
-	is.capget = EPERM;
+	may.limit_fails = true;
+	may.capget = EPERM;
 	look("neither limits nor capabilities");
 }
 
@@ -341,11 +337,27 @@ static void lacks(void)
 	}
 }
 
+static void of_another(void)
+{
+	static const char *const each[] = { "Name:\tx\nCapEff:\t000001ffffffffff\nCapBnd:\t0\n", "CapEff:\t0\n",
+					    "CapEff:\tx\nXCapEff:\t7\n" };
+
+	printf("of no process: %llx, of one that is gone: %llx\n", (unsigned long long)host_capabilities(0),
+	       (unsigned long long)host_capabilities(7));
+	for (size_t i = 0; i < sizeof(each) / sizeof(each[0]); i++) {
+		file("/proc/7/status", each[i], 0);
+		printf("%llx\n", (unsigned long long)host_capabilities(7));
+	}
+	if (open_now)
+		abort();
+}
+
 static void word_for_word(void)
 {
-	static const struct scene scenes[] = { { "none", none },	 { "all", all },	 { "unseen", unseen },
-					       { "apparmor", apparmor }, { "seccomp", seccomp }, { "memory", memory },
-					       { "lacks", lacks } };
+	static const struct scene scenes[] = { { "none", none },       { "all", all },
+					       { "unseen", unseen },   { "apparmor", apparmor },
+					       { "seccomp", seccomp }, { "memory", memory },
+					       { "lacks", lacks },     { "of another", of_another } };
 
 	shows_scenes(&shows, scenes, sizeof(scenes) / sizeof(scenes[0]), begin);
 }
