@@ -24,6 +24,10 @@ needs() {
 		45.0.0.251|a gateway in use (nexthop 7)
 		45.3.0.2|a point-to-point peer (interface edge1)
 		45.4.0.2|the far end of a tunnel (interface edge9)
+		45.4.0.3|the far end of a tunnel (forwarding table of edge9)
+		45.4.0.4|the far end of a tunnel (route table 254)
+		45.4.0.5|the far end of a tunnel (route table 254)
+		45.4.0.6|the far end of a tunnel (neighbours of edge6)
 		45.0.0.249|a gateway in use (route table 77)
 		45.5.0.9|a WireGuard peer's endpoint (interface edge8)
 		2001:db8:5::9|a WireGuard peer's endpoint (interface edge8)
@@ -113,6 +117,17 @@ links() {
 	ip route add 48.0.0.0/8 via inet6 2001:db8:45::fd dev edge0
 	ip -6 route add 2001:db8:47::/48 via 2001:db8:45::fe table 100
 	ip link add edge9 type vxlan id 9 remote 45.4.0.2 dstport 4789 dev edge0 2>err || echo 45.4.0.2 >>lacks
+	bridge fdb append 00:00:00:00:00:00 dev edge9 dst 45.4.0.3 2>err || echo 45.4.0.3 >>lacks
+	bridge fdb add 02:00:00:00:00:09 dev edge9 dst 45.4.0.9 dynamic 2>err || : # as packets would teach it
+	ip route add 51.0.0.0/8 encap ip id 100 dst 45.4.0.4 dev edge0 2>err || echo 45.4.0.4 >>lacks
+	ip route add 52.0.0.0/8 nexthop encap ip id 100 dst 45.4.0.5 dev edge0 nexthop dev edge1 2>err ||
+		echo 45.4.0.5 >>lacks
+	if ip link add edge6 type gre local 45.0.0.1 key 1 2>err; then
+		ip link set edge6 up
+		ip neigh add 10.8.0.2 lladdr 45.4.0.6 dev edge6
+	else
+		echo 45.4.0.6 >>lacks
+	fi
 	if command -v wg >/dev/null && ip link add edge8 type wireguard 2>err; then
 		wg set edge8 peer "$(head -c 32 /dev/urandom | base64)" endpoint 45.5.0.9:51820
 		wg set edge8 peer "$(head -c 32 /dev/urandom | base64)" endpoint '[2001:db8:5::9]:51820'
@@ -210,7 +225,7 @@ shows_all() {
 		grep -qE "^$address +no +" out || fail "guards does not know $address: $(cat out)"
 		grep -F "$what" out | grep -q "^$address " || fail "guards does not say of $address: $what ($(grep "^$address" out))"
 	done <wanted
-	for address in 45.0.0.11 45.0.0.12 45.8.0.8 45.8.0.6 45.7.0.7 45.0.0.77 45.9.2.2 45.9.2.3 127.0.0.53; do
+	for address in 45.0.0.11 45.0.0.12 45.4.0.9 45.8.0.8 45.8.0.6 45.7.0.7 45.0.0.77 45.9.2.2 45.9.2.3 127.0.0.53; do
 		! grep -q "^$address " out || fail "$address is nobody's need: $(grep "^$address " out)"
 	done
 	is "$(get '.ports' guards)" '[8443]' "the ports"
@@ -224,6 +239,22 @@ shows_all() {
 	bloom guards --no-port 8443
 	is "$(get '.ports' guards)" '[]' "the ports"
 	expect 2 "$XDP_BLOOM" guards --port 65536
+}
+
+# A long table takes no longer than its first lines, and that is said.
+of_a_long_table() {
+	need bridge
+	ip link add edge9 type vxlan id 9 dstport 4789 2>err || skip "this kernel has no VXLAN"
+	python3 -c '
+for i in range(17000):
+    print("fdb add 02:00:00:00:%02x:%02x dev edge9 dst 45.4.%d.%d" % (i >> 8, i & 255, i >> 8, i & 255))' >neighbours
+	bridge -batch neighbours
+	bloom guards
+	is "$(grep -c '(forwarding table of edge9)' out)" 16384 "how many are known"
+	one_line "not all far ends of tunnels may be known: edge9 has more than 16384 neighbours"
+	ip link del edge9
+	bloom guards
+	[ ! -s err ] || fail "it warns: $(cat err)"
 }
 
 # What a process says that its environment is, it may choose: here a terabyte, which nobody reads to its end.
@@ -691,4 +722,4 @@ is_open() {
 	[ "$(xdp_id "$1")" = none ]
 }
 
-run_cases shows_all by_a_liar by_three_who_stall what_may_not_be_read what_is_hidden table by_the_service spares_at_boot embedded by_no_chance for_a_while what_goes_back
+run_cases shows_all of_a_long_table by_a_liar by_three_who_stall what_may_not_be_read what_is_hidden table by_the_service spares_at_boot embedded by_no_chance for_a_while what_goes_back

@@ -84,7 +84,7 @@ need() {
 		command -v "$tool" >/dev/null && continue
 		package=$tool
 		case $tool in
-		ip) package=iproute2 ;;
+		bridge | ip) package=iproute2 ;;
 		nft) package=nftables ;;
 		pgrep | ps) package=procps ;;
 		redis-cli | redis-server) package=redis-tools ;;

@@ -8,6 +8,7 @@
 
 #include <linux/if_link.h>
 #include <linux/if_tunnel.h>
+#include <linux/lwtunnel.h>
 #include <linux/nexthop.h>
 #include <linux/rtnetlink.h>
 
@@ -123,6 +124,18 @@ static void given_wireguard(struct learned *l, unsigned int index, const char *n
 	printf("  WireGuard of %u, %s\n", index, name);
 }
 
+static void given_forwarding(struct learned *l, unsigned int index, const char *name)
+{
+	(void)l;
+	printf("  forwarding table of %u, %s\n", index, name);
+}
+
+static void given_neighbours(struct learned *l, unsigned int index, const char *name)
+{
+	(void)l;
+	printf("  neighbours of %u, %s\n", index, name);
+}
+
 static void given_xfrm(struct learned *l)
 {
 	(void)l;
@@ -137,15 +150,17 @@ static char *given_name(unsigned int index, char *name)
 	return name;
 }
 
-#define netlink_open	   given_open
-#define netlink_dump	   given_dump
-#define nl_close	   given_close
-#define nl_option	   given_option
-#define own_learn	   given_learn
-#define own_wanted	   given_wanted
-#define own_from_wireguard given_wireguard
-#define own_from_xfrm	   given_xfrm
-#define if_indextoname	   given_name
+#define netlink_open	    given_open
+#define netlink_dump	    given_dump
+#define nl_close	    given_close
+#define nl_option	    given_option
+#define own_learn	    given_learn
+#define own_wanted	    given_wanted
+#define own_from_wireguard  given_wireguard
+#define own_from_xfrm	    given_xfrm
+#define if_indextoname	    given_name
+#define own_from_forwarding given_forwarding
+#define own_from_neighbours given_neighbours
 #include "change/own_routes.c"
 
 /* --- What the kernel has --- */
@@ -271,6 +286,80 @@ static void path(uint32_t gateway)
 	at->rtnh_len = (unsigned short)((char *)now + now->nlmsg_len - (char *)at);
 }
 
+/* In what packets are wrapped, and what the kernel says of that behind it. */
+static void wrap4(uint16_t in, uint16_t kind_is, unsigned int kind, uint32_t to)
+{
+	struct nlattr *wrap = nl_nest_begin(now, in);
+
+	nl_put(now, LWTUNNEL_IP_ID, 8, "\0\0\0\0\0\0\0d");
+	attr4(LWTUNNEL_IP_DST, to);
+	attr4(LWTUNNEL_IP_SRC, 0xc6336563);
+	nl_nest_end(now, wrap);
+	nl_put(now, kind_is, 2, &(uint16_t){ (uint16_t)kind });
+}
+
+static void wrap6(uint16_t in, uint16_t kind_is, uint8_t last)
+{
+	struct nlattr *wrap = nl_nest_begin(now, in);
+
+	attr6(LWTUNNEL_IP6_DST, last, false);
+	attr6(LWTUNNEL_IP6_SRC, 99, false);
+	nl_nest_end(now, wrap);
+	nl_put(now, kind_is, 2, &(uint16_t){ LWTUNNEL_ENCAP_IP6 });
+}
+
+static void wrapped_path(uint32_t to)
+{
+	struct rtnexthop *at = (struct rtnexthop *)((char *)now + NLMSG_ALIGN(now->nlmsg_len));
+
+	memset(at, 0, sizeof(*at));
+	now->nlmsg_len += sizeof(*at);
+	wrap4(RTA_ENCAP, RTA_ENCAP_TYPE, LWTUNNEL_ENCAP_IP, to);
+	at->rtnh_len = (unsigned short)((char *)now + now->nlmsg_len - (char *)at);
+}
+
+static void has_wrapped(void)
+{
+	struct nlattr *paths;
+
+	route(AF_INET, RT_TABLE_MAIN);
+	wrap4(RTA_ENCAP, RTA_ENCAP_TYPE, LWTUNNEL_ENCAP_IP, 0xc6336501);
+	end();
+	route(AF_INET6, RT_TABLE_MAIN);
+	wrap4(RTA_ENCAP, RTA_ENCAP_TYPE, LWTUNNEL_ENCAP_IP, 0xc6336502);
+	nl_put_u32(now, RTA_TABLE, 1001);
+	end();
+	route(AF_INET, RT_TABLE_MAIN);
+	wrap6(RTA_ENCAP, RTA_ENCAP_TYPE, 0x13);
+	attr4(RTA_GATEWAY, 0xc0000407);
+	end();
+	route(AF_INET, RT_TABLE_MAIN);
+	paths = nl_nest_begin(now, RTA_MULTIPATH);
+	wrapped_path(0xc6336504);
+	path(0xc0000408);
+	wrapped_path(0xc6336505);
+	nl_nest_end(now, paths);
+	end();
+	/* Of another kind, of none, and only a kind. */
+	route(AF_INET, RT_TABLE_MAIN);
+	wrap4(RTA_ENCAP, RTA_ENCAP_TYPE, LWTUNNEL_ENCAP_MPLS, 0xc6336561);
+	end();
+	route(AF_INET, RT_TABLE_MAIN);
+	wrap4(RTA_ENCAP, RTA_MARK, LWTUNNEL_ENCAP_IP, 0xc6336562);
+	end();
+	route(AF_INET, RT_TABLE_MAIN);
+	nl_put(now, RTA_ENCAP_TYPE, 2, &(uint16_t){ LWTUNNEL_ENCAP_IP });
+	end();
+	*(struct nhmsg *)begin(RTM_GETNEXTHOP, sizeof(struct nhmsg)) = (struct nhmsg){ .nh_family = AF_INET };
+	nl_put_u32(now, NHA_ID, 8);
+	wrap4(NHA_ENCAP, NHA_ENCAP_TYPE, LWTUNNEL_ENCAP_IP, 0xc6336506);
+	end();
+	*(struct nhmsg *)begin(RTM_GETNEXTHOP, sizeof(struct nhmsg)) = (struct nhmsg){ .nh_family = AF_INET6 };
+	nl_put_u32(now, NHA_ID, 9);
+	wrap6(NHA_ENCAP, NHA_ENCAP_TYPE, 0x17);
+	end();
+}
+
 static void has_routes(void)
 {
 	struct nlattr *paths;
@@ -334,8 +423,8 @@ static void link_of(int index, const char *kind, uint16_t attribute, unsigned in
 	if (attribute) {
 		data = nl_nest_begin(now, IFLA_INFO_DATA);
 		nl_put_u32(now, IFLA_MAX, 1);
-		if (family == 4)
-			attr4(attribute, 0xc6336400 + (uint32_t)index);
+		if (family != 6)
+			attr4(attribute, family ? 0xc6336400 + (uint32_t)index : 0);
 		else
 			attr6(attribute, (uint8_t)index, false);
 		nl_nest_end(now, data);
@@ -360,6 +449,9 @@ static void has_links(void)
 	link_of(99, "wireguard", IFLA_GRE_REMOTE, 4);
 	link_of(1, "", IFLA_GRE_REMOTE, 4);
 	link_of(2, "gre", 0, 4);
+	link_of(3, "gre", IFLA_GRE_REMOTE, 0); /* any */
+	link_of(4, "ip6gre", IFLA_GRE_REMOTE, 0);
+	link_of(5, "gretap", IFLA_GRE_REMOTE, 0);
 }
 
 /* --- What happens --- */
@@ -396,6 +488,15 @@ static void routes(void)
 {
 	has_routes();
 	has_nexthops();
+	learns();
+}
+
+/* Where they go is as well known when it is not asked again. */
+static void wrapped(void)
+{
+	has_wrapped();
+	own_routes_are(7);
+	learns();
 	learns();
 }
 
@@ -493,13 +594,10 @@ static void many(void)
 
 static void word_for_word(void)
 {
-	static const struct scene scenes[] = { { "addresses", addresses },
-					       { "routes", routes },
-					       { "links", links },
-					       { "each fails", each_fails },
-					       { "all routes", all_routes },
-					       { "asked again", asked_again },
-					       { "many", many } };
+	static const struct scene scenes[] = { { "addresses", addresses },     { "routes", routes },
+					       { "wrapped", wrapped },	       { "links", links },
+					       { "each fails", each_fails },   { "all routes", all_routes },
+					       { "asked again", asked_again }, { "many", many } };
 
 	shows_scenes(&shows, scenes, sizeof(scenes) / sizeof(scenes[0]), begins);
 }

@@ -5,14 +5,17 @@
 
 #include "base/netlink.h"
 
-#define netlink_open open_given
-#define netlink_dump dump_given
-#define nl_close     close_given
-#define fopen	     file_given
+#define netlink_open	   open_given
+#define netlink_dump	   dump_given
+#define netlink_dump_first dump_first_given
+#define nl_close	   close_given
+#define fopen		   file_given
 
 static int open_given(struct nl_socket **socket, int family, int flags, unsigned int groups);
 static int dump_given(struct nl_socket *socket, uint16_t kind, const void *request, size_t size, netlink_each_fn *each,
 		      void *arg);
+static int dump_first_given(struct nl_socket *socket, uint16_t kind, const void *request, size_t size, size_t most,
+			    netlink_each_fn *each, void *arg, bool *all);
 static int close_given(struct nl_socket *socket);
 static FILE *file_given(const char *path, const char *mode);
 
@@ -31,6 +34,7 @@ static char room[8192];
 static int open_given(struct nl_socket **socket, int family, int flags, unsigned int groups)
 {
 	opened = family;
+	closed = -1;
 	*socket = NULL;
 	return flags || groups ? -EINVAL : fails_at ? 0 : fails;
 }
@@ -133,6 +137,63 @@ static void give_policies(netlink_each_fn *each, void *arg)
 	each(arg, m);
 }
 
+static void give_neighbour(netlink_each_fn *each, void *arg, uint16_t state, uint16_t type, size_t size,
+			   const void *bytes)
+{
+	struct nlmsghdr *m = message(sizeof(struct ndmsg));
+
+	((struct ndmsg *)nl_payload(m))->ndm_state = state;
+	((struct ndmsg *)nl_payload(m))->ndm_flags = NTF_SELF | (state == NUD_DELAY ? NTF_EXT_LEARNED : 0);
+	nl_put_u32(m, NDA_VNI, 0xc0000266);
+	if (type)
+		nl_put(m, type, size, bytes);
+	each(arg, m);
+}
+
+static const unsigned char ipv4[] = { 192, 0, 2, 6 }, other[] = { 192, 0, 2, 7 }, wrong[6] = { 192, 0, 2, 99 },
+			   ipv6[16] = { 0x20, 0x01, 0x0d, 0xb8, [15] = 6 };
+
+static void give_forwarding(netlink_each_fn *each, void *arg)
+{
+	give_neighbour(each, arg, NUD_PERMANENT, NDA_DST, 4, ipv4);
+	give_neighbour(each, arg, NUD_PERMANENT, 0, 0, NULL);
+	give_neighbour(each, arg, NUD_PERMANENT, NDA_LLADDR, 4, wrong);
+	give_neighbour(each, arg, NUD_PERMANENT, NDA_DST, 3, wrong);
+	give_neighbour(each, arg, NUD_NOARP, NDA_DST, 16, ipv6);
+	give_neighbour(each, arg, NUD_PERMANENT, NDA_DST, 4, ipv4);
+	/* Packets taught it, and a routing daemon. */
+	give_neighbour(each, arg, NUD_REACHABLE, NDA_DST, 4, wrong);
+	give_neighbour(each, arg, NUD_STALE, NDA_DST, 4, wrong);
+	give_neighbour(each, arg, NUD_DELAY, NDA_DST, 4, other);
+}
+
+static void give_neighbours(netlink_each_fn *each, void *arg)
+{
+	give_neighbour(each, arg, NUD_PERMANENT, NDA_LLADDR, 4, ipv4);
+	give_neighbour(each, arg, NUD_PERMANENT, NDA_DST, 4, wrong);
+	give_neighbour(each, arg, NUD_NOARP, NDA_LLADDR, 4, wrong);
+	give_neighbour(each, arg, NUD_PERMANENT, NDA_LLADDR, 6, wrong); /* a MAC address begins so, too */
+	give_neighbour(each, arg, NUD_STALE, NDA_LLADDR, 4, other);
+	give_neighbour(each, arg, NUD_PERMANENT, NDA_LLADDR, 16, ipv6);
+}
+
+/* As `ip` and `bridge` ask of one device. */
+static int give_ends(const void *request, size_t size, netlink_each_fn *each, void *arg)
+{
+	const struct ifinfomsg *link = request;
+	const struct ndmsg *neighbour = request;
+	const struct nlattr *at = (const void *)(neighbour + 1);
+
+	if (size == sizeof(*link) && link->ifi_family == AF_BRIDGE && link->ifi_index == 7)
+		give_forwarding(each, arg);
+	else if (size == sizeof(*neighbour) + 8 && neighbour->ndm_family == AF_UNSPEC &&
+		 nl_attr_type(at) == NDA_IFINDEX && nl_attr_len(at) == 4 && nl_attr_u32(at) == 7)
+		give_neighbours(each, arg);
+	else
+		return -EINVAL;
+	return 0;
+}
+
 /* As asked for, and only so. */
 static int dump_given(struct nl_socket *socket, uint16_t kind, const void *request, size_t size, netlink_each_fn *each,
 		      void *arg)
@@ -140,7 +201,7 @@ static int dump_given(struct nl_socket *socket, uint16_t kind, const void *reque
 	const struct genlmsghdr *header = request;
 	const struct nlattr *at = (const void *)(header + 1);
 
-	if (socket || closed)
+	if (socket || closed != -1)
 		return -EBADF;
 	if (kind == fails_at)
 		return fails;
@@ -159,6 +220,17 @@ static int dump_given(struct nl_socket *socket, uint16_t kind, const void *reque
 	else
 		return -EINVAL;
 	return 0;
+}
+
+static int dump_first_given(struct nl_socket *socket, uint16_t kind, const void *request, size_t size, size_t most,
+			    netlink_each_fn *each, void *arg, bool *all)
+{
+	*all = true;
+	if (socket || closed != -1 || opened != NETLINK_ROUTE || kind != RTM_GETNEIGH || most != ENDS_MOST)
+		return -EBADF;
+	if (kind == fails_at)
+		return fails;
+	return give_ends(request, size, each, arg);
 }
 
 /* "192.0.2.1 a WireGuard peer's endpoint (interface wg0)", one a line. */
@@ -217,6 +289,29 @@ static void ipsec(void)
 	learns(&l, "", 0);
 }
 
+static void many_ends(void)
+{
+	struct learned l = { 0 };
+
+	own_from_forwarding(&l, 7, "vx");
+	learns(&l,
+	       "192.0.2.6 the far end of a tunnel (forwarding table of vx)\n"
+	       "2001:db8::6 the far end of a tunnel (forwarding table of vx)\n"
+	       "192.0.2.7 the far end of a tunnel (forwarding table of vx)\n",
+	       0);
+	own_from_neighbours(&l, 7, "gre1");
+	learns(&l,
+	       "192.0.2.6 the far end of a tunnel (neighbours of gre1)\n"
+	       "192.0.2.7 the far end of a tunnel (neighbours of gre1)\n"
+	       "2001:db8::6 the far end of a tunnel (neighbours of gre1)\n",
+	       0);
+	fails = -ENOBUFS;
+	fails_at = RTM_GETNEIGH;
+	own_from_forwarding(&l, 7, "vx");
+	CHECK(strstr(reason(l.err), "endpoints of vx:"), "'%s'", reason(l.err));
+	learns(&l, "", -ENOBUFS);
+}
+
 /* What the kernel does not have, and what an ordinary user may not ask, nobody needs; all else is said. */
 static void refused(void)
 {
@@ -264,9 +359,8 @@ static void first_error_stays(void)
 int main(void)
 {
 	static const struct ktap_case run[] = {
-		{ "the peers of WireGuard", wireguard },
-		{ "the ends of IPsec", ipsec },
-		{ "what is refused", refused },
+		{ "the peers of WireGuard", wireguard },	{ "the ends of IPsec", ipsec },
+		{ "tunnels with many ends", many_ends },	{ "what is refused", refused },
 		{ "the first error stays", first_error_stays },
 	};
 

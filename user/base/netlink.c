@@ -17,6 +17,8 @@
 /* Routes that change faster than that are found over so many dumps, each of which has most of them. */
 #define DUMPS 8
 
+#define MORE E2BIG /* which the kernel does not answer */
+
 struct nl_socket {
 	int fd;
 };
@@ -74,8 +76,8 @@ int netlink_open(struct nl_socket **s, int family, int flags, unsigned int group
 	return err ?: -EIO; /* never 0, which clang-tidy cannot see */
 }
 
-int netlink_dump_once(struct nl_socket *socket, uint16_t kind, const void *request, size_t size, netlink_each_fn *each,
-		      void *arg, bool *whole)
+static int dump(struct nl_socket *socket, uint16_t kind, const void *request, size_t size, size_t most,
+		netlink_each_fn *each, void *arg, bool *whole)
 {
 	char buf[32768] __attribute__((aligned(NLMSG_ALIGNTO))); /* the kernel fills no more at once */
 	struct nlmsghdr *m = nl_put_header(buf);
@@ -98,10 +100,28 @@ int netlink_dump_once(struct nl_socket *socket, uint16_t kind, const void *reque
 			/* Both begin with 0 or -errno. */
 			if (m->nlmsg_type == NLMSG_DONE || m->nlmsg_type == NLMSG_ERROR)
 				return *(int *)nl_payload(m);
+			if (!most--)
+				return -MORE;
 			each(arg, m);
 		}
 	}
 	return -errno;
+}
+
+int netlink_dump_once(struct nl_socket *socket, uint16_t kind, const void *request, size_t size, netlink_each_fn *each,
+		      void *arg, bool *whole)
+{
+	return dump(socket, kind, request, size, SIZE_MAX, each, arg, whole);
+}
+
+int netlink_dump_first(struct nl_socket *socket, uint16_t kind, const void *request, size_t size, size_t most,
+		       netlink_each_fn *each, void *arg, bool *all)
+{
+	bool whole;
+	int err = dump(socket, kind, request, size, most, each, arg, &whole);
+
+	*all = !err_is(err, MORE);
+	return *all ? err : 0;
 }
 
 int netlink_dump(struct nl_socket *socket, uint16_t kind, const void *request, size_t size, netlink_each_fn *each,

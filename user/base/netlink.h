@@ -32,6 +32,9 @@ int netlink_dump(struct nl_socket *socket, uint16_t kind, const void *request, s
 /* Once. *whole: they did not change meanwhile. */
 int netlink_dump_once(struct nl_socket *socket, uint16_t kind, const void *request, size_t size, netlink_each_fn *each,
 		      void *arg, bool *whole);
+/* The first `most` of them. *all: there were no more. Then the socket is good for nothing but to be closed. */
+int netlink_dump_first(struct nl_socket *socket, uint16_t kind, const void *request, size_t size, size_t most,
+		       netlink_each_fn *each, void *arg, bool *all);
 
 /* Of what kind a link is, as `ip link` takes it: "wireguard"; "" for a device of a driver. Of IFLA_LINKINFO; */
 #define NETLINK_KIND_MAX 16

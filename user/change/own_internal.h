@@ -29,9 +29,13 @@ struct addr own_bytes(int family, const void *bytes, size_t size);
 struct addr own_attr(int family, const struct nlattr *at);
 
 /* Interfaces, routes, tunnels: own_routes.c, own_tunnels.c. */
+extern const char own_tunnel_is[];
 int own_from_routes(struct learned *l);
 void own_from_wireguard(struct learned *l, unsigned int index, const char *name);
 void own_from_xfrm(struct learned *l);
+/* The other ends of an interface that has many: of VXLAN, and of GRE. */
+void own_from_forwarding(struct learned *l, unsigned int index, const char *name);
+void own_from_neighbours(struct learned *l, unsigned int index, const char *name);
 /* Resolvers, leases, clocks: own_files.c. */
 int own_from_files(struct learned *l);
 /* Who is logged in or connected: own_people.c. */

@@ -5,6 +5,7 @@
 
 #include <linux/if_link.h>
 #include <linux/if_tunnel.h>
+#include <linux/lwtunnel.h>
 #include <linux/nexthop.h>
 #include <linux/rtnetlink.h>
 #include <stdio.h>
@@ -14,9 +15,10 @@
 #include "change/own_internal.h"
 
 static const char interface_is[] = "an address of this machine", gateway_is[] = "a gateway in use",
-		  peer_is[] = "a point-to-point peer", tunnel_is[] = "the far end of a tunnel",
-		  broadcast_is[] = "a broadcast address of this machine",
+		  peer_is[] = "a point-to-point peer", broadcast_is[] = "a broadcast address of this machine",
 		  group_is[] = "a multicast group of this machine";
+
+const char own_tunnel_is[] = "the far end of a tunnel";
 
 static const char *name_of(unsigned int index, char name[IF_NAMESIZE])
 {
@@ -101,15 +103,23 @@ static const struct {
 
 static void on_tunnel(struct learned *l, const char *kind, const struct nlattr *data, unsigned int index)
 {
+	char name[IF_NAMESIZE];
 	const struct nlattr *at;
+	bool has_end = false;
 
 	nl_each_nested (at, data) {
-		size_t size = nl_attr_len(at);
+		struct addr end = own_attr(nl_attr_len(at) == 4 ? AF_INET : AF_INET6, at);
 
 		for (size_t i = 0; i < sizeof(far_ends) / sizeof(far_ends[0]); i++)
-			if (nl_attr_type(at) == far_ends[i].attribute && !strcmp(kind, far_ends[i].kind))
-				learn_at(l, own_attr(size == 4 ? AF_INET : AF_INET6, at), tunnel_is, index);
+			if (nl_attr_type(at) == far_ends[i].attribute && !strcmp(kind, far_ends[i].kind)) {
+				has_end = has_end || end.num;
+				learn_at(l, end, own_tunnel_is, index);
+			}
 	}
+	if (!strcmp(kind, "vxlan"))
+		own_from_forwarding(l, index, name_of(index, name));
+	else if (!has_end && (!strcmp(kind, "gre") || !strcmp(kind, "ip6gre")))
+		own_from_neighbours(l, index, name_of(index, name));
 }
 
 static void on_link(void *arg, const struct nlmsghdr *message)
@@ -133,7 +143,7 @@ static void on_link(void *arg, const struct nlmsghdr *message)
 		on_tunnel(arg, kind, data, (unsigned int)header->ifi_index);
 }
 
-/* --- Gateways, which need not be asked for again while nothing has changed --- */
+/* --- Gateways and tunnels of routes, which need not be asked for again while nothing has changed --- */
 
 #define GATEWAYS_MOST 1024
 
@@ -141,6 +151,7 @@ static struct {
 	uint64_t version, asked; /* as of which they are, and are wanted; 0: none */
 	struct gateway {
 		struct addr addr;
+		const char *what;
 		unsigned int table;
 	} at[GATEWAYS_MOST];
 	size_t n;
@@ -151,17 +162,52 @@ void own_routes_are(uint64_t version)
 	known.asked = version;
 }
 
-static void remember(struct addr addr, unsigned int table)
+static void remember(struct addr addr, const char *what, unsigned int table)
 {
 	if (!known.asked || !addr.family)
 		return;
 	for (size_t i = 0; i < known.n && i < GATEWAYS_MOST; i++)
 		if (known.at[i].addr.num == addr.num && known.at[i].addr.family == addr.family &&
-		    known.at[i].table == table)
+		    known.at[i].what == what && known.at[i].table == table)
 			return;
 	if (known.n < GATEWAYS_MOST)
-		known.at[known.n] = (struct gateway){ addr, table };
+		known.at[known.n] = (struct gateway){ addr, what, table };
 	known.n++;
+}
+
+/* What packets are wrapped in on their way. */
+struct wrap {
+	const struct nlattr *in; /* of that kind; NULL: nothing */
+	unsigned int kind;
+};
+
+static void on_wrap(struct wrap *wrap, const struct nlattr *at, int in, int kind)
+{
+	if (nl_attr_type(at) == in)
+		wrap->in = at;
+	if (nl_attr_type(at) == kind)
+		wrap->kind = nl_attr_u16(at);
+}
+
+/* Family 0 where that is no address. */
+static struct addr wrapped_for(const struct wrap *wrap)
+{
+	bool ipv4 = wrap->kind == LWTUNNEL_ENCAP_IP;
+	struct addr addr = { 0 };
+	const struct nlattr *at;
+
+	if (!wrap->in || (!ipv4 && wrap->kind != LWTUNNEL_ENCAP_IP6))
+		return addr;
+	nl_each_nested (at, wrap->in)
+		if (nl_attr_type(at) == (ipv4 ? (int)LWTUNNEL_IP_DST : (int)LWTUNNEL_IP6_DST))
+			addr = own_attr(ipv4 ? AF_INET : AF_INET6, at);
+	return addr;
+}
+
+static void learn_way(struct learned *l, struct addr addr, const char *what, unsigned int table)
+{
+	remember(addr, what, table);
+	own_learn(l, addr, what, "route table %u", table);
 }
 
 static void on_gateway(struct learned *l, int family, const struct nlattr *at, unsigned int table)
@@ -174,8 +220,7 @@ static void on_gateway(struct learned *l, int family, const struct nlattr *at, u
 		addr = own_attr(family, at);
 	if (nl_attr_type(at) == RTA_VIA && size > sizeof(*via))
 		addr = own_bytes(via->rtvia_family, via->rtvia_addr, size - sizeof(*via));
-	remember(addr, table);
-	own_learn(l, addr, gateway_is, "route table %u", table);
+	learn_way(l, addr, gateway_is, table);
 }
 
 static void on_paths(struct learned *l, int family, const struct nlattr *paths, unsigned int table)
@@ -184,8 +229,13 @@ static void on_paths(struct learned *l, int family, const struct nlattr *paths, 
 	const struct nlattr *at;
 
 	for (int left = (int)nl_attr_len(paths); left > 0 && RTNH_OK(path, left); path = RTNH_NEXT(path)) {
-		nl_each_in (at, RTNH_DATA(path), path->rtnh_len - sizeof(*path))
+		struct wrap wrap = { 0 };
+
+		nl_each_in (at, RTNH_DATA(path), path->rtnh_len - sizeof(*path)) {
 			on_gateway(l, family, at, table);
+			on_wrap(&wrap, at, RTA_ENCAP, RTA_ENCAP_TYPE);
+		}
+		learn_way(l, wrapped_for(&wrap), own_tunnel_is, table);
 		left -= RTNH_ALIGN(path->rtnh_len);
 	}
 }
@@ -195,6 +245,7 @@ static void on_route(void *arg, const struct nlmsghdr *message)
 	const struct rtmsg *header = nl_payload(message);
 	unsigned int table = header->rtm_table;
 	const struct nlattr *at;
+	struct wrap wrap = { 0 };
 
 	nl_each (at, message, sizeof(*header)) {
 		if (nl_attr_type(at) == RTA_TABLE) /* it comes first */
@@ -203,13 +254,16 @@ static void on_route(void *arg, const struct nlmsghdr *message)
 			on_paths(arg, header->rtm_family, at, table);
 		else
 			on_gateway(arg, header->rtm_family, at, table);
+		on_wrap(&wrap, at, RTA_ENCAP, RTA_ENCAP_TYPE);
 	}
+	learn_way(arg, wrapped_for(&wrap), own_tunnel_is, table);
 }
 
 static void on_nexthop(void *arg, const struct nlmsghdr *message)
 {
 	const struct nhmsg *header = nl_payload(message);
 	const struct nlattr *at;
+	struct wrap wrap = { 0 };
 	unsigned int id = 0;
 
 	nl_each (at, message, sizeof(*header)) {
@@ -217,12 +271,14 @@ static void on_nexthop(void *arg, const struct nlmsghdr *message)
 			id = nl_attr_u32(at);
 		if (nl_attr_type(at) == NHA_GATEWAY)
 			own_learn(arg, own_attr(header->nh_family, at), gateway_is, "nexthop %u", id);
+		on_wrap(&wrap, at, NHA_ENCAP, NHA_ENCAP_TYPE);
 	}
+	own_learn(arg, wrapped_for(&wrap), own_tunnel_is, "nexthop %u", id);
 }
 
 /*
- * Only such routes have gateways. Of the others, which lists of bans may be, the kernel then copies none; one that does
- * not know such questions (before 4.20), or refuses this one, says all.
+ * Only such routes have gateways or tunnels. Of the others, which lists of bans may be, the kernel then copies none;
+ * one that does not know such questions (before 4.20), or refuses this one, says all.
  */
 static int ask_for_routes(struct nl_socket *socket, struct learned *l)
 {
@@ -240,7 +296,7 @@ static int gateways(struct nl_socket *socket, struct learned *l)
 
 	if (known.asked && known.asked == known.version) {
 		for (size_t i = 0; i < known.n; i++)
-			own_learn(l, known.at[i].addr, gateway_is, "route table %u", known.at[i].table);
+			own_learn(l, known.at[i].addr, known.at[i].what, "route table %u", known.at[i].table);
 		return 0;
 	}
 	known.version = known.n = 0;

@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* From the kernel: with whom WireGuard and IPsec speak. Without these parts of the kernel, with nobody. */
+/*
+ * From the kernel: with whom WireGuard and IPsec speak, and tunnels that have more than one other end. Without these
+ * parts of the kernel, with nobody.
+ */
 #include <netinet/in.h>
 
 #include <errno.h>
 #include <linux/genetlink.h>
+#include <linux/neighbour.h>
+#include <linux/rtnetlink.h>
 #include <linux/wireguard.h>
 #include <linux/xfrm.h>
 #include <stdio.h>
@@ -155,4 +160,86 @@ void own_from_xfrm(struct learned *l)
 		nl_close(socket);
 	}
 	end(l, err, "IPsec");
+}
+
+/* --- Tunnels with many ends: the kernel has a table of each, a neighbour a line --- */
+
+/* What packets taught it says nothing: anybody may send some, and could not be banned for it. */
+static void on_forwarding(void *arg, const struct nlmsghdr *message)
+{
+	const struct ndmsg *header = nl_payload(message);
+	const struct device *d = arg;
+	const struct nlattr *at;
+
+	if (!(header->ndm_state & (NUD_PERMANENT | NUD_NOARP)) && !(header->ndm_flags & NTF_EXT_LEARNED))
+		return;
+	nl_each (at, message, sizeof(*header))
+		if (nl_attr_type(at) == NDA_DST)
+			own_learn(d->l, own_attr(nl_attr_len(at) == 4 ? AF_INET : AF_INET6, at), own_tunnel_is,
+				  "forwarding table of %s", d->name);
+}
+
+/* What the kernel makes up where it was told of no neighbour is NOARP: an address of ours, or a group. */
+static void on_neighbour(void *arg, const struct nlmsghdr *message)
+{
+	const struct ndmsg *header = nl_payload(message);
+	const struct device *d = arg;
+	const struct nlattr *at;
+
+	if (header->ndm_state & NUD_NOARP)
+		return;
+	nl_each (at, message, sizeof(*header))
+		if (nl_attr_type(at) == NDA_LLADDR)
+			own_learn(d->l, own_attr(nl_attr_len(at) == 4 ? AF_INET : AF_INET6, at), own_tunnel_is,
+				  "neighbours of %s", d->name);
+}
+
+/*
+ * To go on in a long table the kernel begins at its first line: 100,000 neighbours of a VXLAN take it a second, as many
+ * as here 30 ms.
+ */
+#define ENDS_MOST 16384
+
+static void say_more(const char *name)
+{
+	static bool said;
+
+	if (!said)
+		warn("not all far ends of tunnels may be known: %s has more than %d neighbours", name, ENDS_MOST);
+	said = true;
+}
+
+static void ask_for_ends(struct device *d, const void *request, size_t size, netlink_each_fn *each)
+{
+	struct nl_socket *socket;
+	bool all = true;
+	int err = netlink_open(&socket, NETLINK_ROUTE, 0, 0);
+
+	if (!err) {
+		err = netlink_dump_first(socket, RTM_GETNEIGH, request, size, ENDS_MOST, each, d, &all);
+		nl_close(socket);
+	}
+	if (!all)
+		say_more(d->name);
+	end(d->l, err, d->name);
+}
+
+/* The kernel shows those of one device, so that a large table of another costs nothing. */
+void own_from_forwarding(struct learned *l, unsigned int index, const char *name)
+{
+	/* Kernels of every version take this header for that, though a neighbour's is the other one. */
+	const struct ifinfomsg of = { .ifi_family = AF_BRIDGE, .ifi_index = (int)index };
+
+	ask_for_ends(&(struct device){ l, name }, &of, sizeof(of), on_forwarding);
+}
+
+void own_from_neighbours(struct learned *l, unsigned int index, const char *name)
+{
+	const struct {
+		struct ndmsg header;
+		struct nlattr at;
+		uint32_t index;
+	} of = { .at = { sizeof(struct nlattr) + sizeof(uint32_t), NDA_IFINDEX }, .index = index };
+
+	ask_for_ends(&(struct device){ l, name }, &of, sizeof(of), on_neighbour);
 }
