@@ -246,6 +246,7 @@ static bool learns(struct learned *l, const char *wanted, int err)
 	ok = CHECK(l->err == err || err_is(l->err, -err), "the error is %d", l->err) && ok;
 	ok = CHECK(opened == closed, "%d is left open", opened) && ok;
 	free(l->at);
+	free(l->slots);
 	*l = (struct learned){ 0 };
 	opened = closed = fails = fails_at = 0;
 	return ok;
