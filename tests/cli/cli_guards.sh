@@ -382,13 +382,13 @@ reboot() {
 }
 
 # Each: what comes before, and then the command; with --force, where that stands.
-VERBS=(load image enforce add disallow unload batch tune rotate attach restore)
+VERBS=(load image enforce add disallow unload allow batch tune rotate attach restore)
 
 before() {
 	case $1 in
 	enforce) bloom load it it --shadow ;;
 	disallow) bloom allow "$address" && bloom load it it ;;
-	unload) bloom load friends it --allow && bloom load it it ;;
+	unload | allow) bloom load friends it --allow && bloom load it it ;;
 	image) bloom image make it.image it ;;
 	tune | rotate) loaded_unasked && reboot ;;
 	attach) loaded_unasked ;;
@@ -404,6 +404,7 @@ command_of() {
 	enforce) command=(enforce it) ;;
 	add | disallow) command=("$1" "$address") ;;
 	unload) command=(unload friends) ;;
+	allow) command=(load friends other --allow) ;;
 	tune) command=(tune --headroom $((RANDOM % 50 + 20))) ;;
 	rotate | restore) command=("$1") ;;
 	attach) command=(attach edge2) ;;

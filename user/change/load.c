@@ -287,6 +287,12 @@ static int remember(struct load *l, struct state *state)
 	return err ?: state_accepted_put(state, l->name, a);
 }
 
+/* What may be banned by it: exceptions ban whom they let in before. */
+static const struct ranges *bans_of(const struct load *l)
+{
+	return l->out->list.kind == LIST_ALLOW ? &l->before : &l->out->set;
+}
+
 static int put(struct load *l)
 {
 	const struct load_options *o = l->options;
@@ -295,7 +301,7 @@ static int put(struct load *l)
 
 	l->change->guard.list = l->name;
 	l->change->guard.text = l->text;
-	err = (o->force || o->ban_own ? change_force(l->change, &l->out->set) : 0) ?:
+	err = (o->force || o->ban_own ? change_force(l->change, bans_of(l)) : 0) ?:
 	      change_pending(l->change, PENDING_LIST, l->name, o->dry_run ? 0 : (long)o->confirm.value) ?:
 	      state_list_put(l->change->state, &l->out->list, &l->out->set) ?:
 	      remember(l, l->change->state);
