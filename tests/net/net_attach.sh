@@ -399,7 +399,7 @@ goes_on_elsewhere() {
 	bloom add 45.0.0.1
 	bloom attach edgetop --mode skb
 	one_line "edgetop: no packet is seen here, as the interface that it came in by goes on with it; attach to that one"
-	redirected edge0 edgetop || skip "needs tc with matchall and mirred"
+	redirected edge0 edgetop || skip "the kernel has no u32 or mirred (CONFIG_NET_CLS_U32, CONFIG_NET_ACT_MIRRED)"
 	banned_from wire0
 	wait_until "what was sent to it" has_sent edgetop 3
 	is "$(get .packets.dropped stats)" 0 "what was dropped there"
@@ -411,7 +411,7 @@ goes_on_elsewhere() {
 
 redirected() {
 	tc qdisc add dev "$1" ingress 2>/dev/null &&
-		tc filter add dev "$1" ingress matchall action mirred egress redirect dev "$2" 2>/dev/null
+		tc filter add dev "$1" ingress u32 match u32 0 0 action mirred egress redirect dev "$2" 2>/dev/null
 }
 
 has_sent() {
