@@ -206,6 +206,73 @@ renamed_interface() {
 	is "$(ls "$XDP_BLOOM_BPFFS/links")" "" "the pins that are left"
 }
 
+# other_name N NAME: one more name of edgeN.
+other_name() {
+	ip link property add dev "edge$1" altname "$2" 2>/dev/null || skip "interfaces have no other names here"
+}
+
+# The names that the state has.
+kept() {
+	get '[.interfaces[].name]|join(" ")' show
+}
+
+# A name that the interface has beside its own, of any length, stands for that one.
+other_names() {
+	local long=a-name-that-is-longer-than-what-the-kernel-has-room-for
+
+	prepare
+	other_name 0 lan0
+	other_name 0 "$long"
+	bloom attach lan0
+	is "$(cat err)" "xdp-bloom: lan0 is edge0" "what is said of the name"
+	is "$(kept)" edge0 "interfaces"
+	filters 0
+	bloom status
+	refused "edge0: the filter is attached there already" attach edge0
+	expect 2 "$XDP_BLOOM" attach "$long"
+	grep -q "edge0: the filter is attached there already" err || fail "what is said of the long name: $(cat err)"
+	bloom detach "$long"
+	is "$(cat err)" "xdp-bloom: $long is edge0" "what is said of the long name"
+	passes_all 0
+	is "$(kept)" "" "interfaces that are left"
+	"$XDP_BLOOM" doctor lan0 >out 2>err
+	grep -q "^ok .* edge0 " out || fail "doctor says nothing of edge0: $(cat out)"
+	refused "can be no interface's name" attach "${long}er"
+}
+
+# It is remembered by a name that an interface gets later.
+other_name_later() {
+	prepare
+	expect 1 "$XDP_BLOOM" attach lan0 --if-needed
+	bloom attach edge0 --egress
+	passes_all 0
+	other_name 0 lan0
+	bloom restore
+	filters 0
+	bloom status
+	is "$(get '[.interfaces[]|[.name,.direction]|join(",")]|sort|join(" ")' show)" "edge0,egress edge0,ingress" "interfaces"
+	bloom detach edge0
+	passes_all 0
+	bloom restore
+	passes_all 0
+}
+
+# What was attached under a name goes by it, though the interface is called otherwise today.
+detach_by_other_name() {
+	prepare
+	bloom attach edge0
+	filters_renamed
+	other_name 8 edge0
+	bloom status
+	bloom detach edge0
+	is "$(cat err)" "" "what detaching says"
+	passes_all 8
+	bloom attach edge0
+	is "$(cat err)" "xdp-bloom: edge0 is edge8" "what is said of the name"
+	bloom detach edge8
+	passes_all 8
+}
+
 # It has its old name again, or is asked for by it.
 renamed_and_back() {
 	prepare
@@ -428,4 +495,4 @@ teamed() {
 run_cases "two_interfaces native" "two_interfaces skb" counts_by_interface attached_before_anything_is_loaded \
 	second_attach_is_refused detach_one detach_all detach_has_the_last_word unknown_interface \
 	falls_back_to_skb_with_a_warning jumbo_frames with_ethernet between_ports names_all_ports its_own_share standby goes_on_elsewhere teamed vanished_interface renamed_interface \
-	renamed_and_back moved_interface same_name_in_another_namespace
+	renamed_and_back other_names other_name_later detach_by_other_name moved_interface same_name_in_another_namespace

@@ -186,6 +186,32 @@ by_name() {
 	filters
 }
 
+# A bridge by another name than its own, which it has now or gets later.
+by_other_name() {
+	above bridge
+	join 0
+	ip link property add dev edgetop altname lan0 2>/dev/null || skip "interfaces have no other names here"
+	bloom attach lan0 --ports
+	is "$(cat err)" "xdp-bloom: lan0 is edgetop" "what is said of the name"
+	is "$(rule)" "edgetop,auto,source,ingress,edge0" "the rule"
+	filters 0
+	bloom detach lan0
+	is "$(rule)" "" "rules that are left"
+	ip link property del dev edgetop altname lan0
+	echo 'attach lan0 --ports' >conf
+	ready
+	is "$(rule)" "lan0,auto,source,ingress," "the rule that is remembered"
+	ip link property add dev edgetop altname lan0
+	wait_until "its port" on edge0
+	is "$(rule)" "edgetop,auto,source,ingress,edge0" "the rule of what is there"
+	"$XDP_BLOOM" attach lan0 --ports --if-needed || fail "attaching it again"
+	is "$(rule)" "edgetop,auto,source,ingress,edge0" "the rule, after it was given again"
+	bloom status
+	join 1
+	wait_until "one that has come" on "edge0 edge1"
+	stop
+}
+
 # How they are filtered is the rule's, for those that come, too; each way is a rule of its own.
 options() {
 	above bridge
@@ -380,5 +406,5 @@ needs_pass_by_errand() {
 }
 
 run_cases "by_hand bridge" "by_hand bond mode active-backup miimon 50" "by_hand team" \
-	"by_service bridge" "by_service bond mode active-backup miimon 50" "by_service team" by_name options on_trial not_on_trial moves one_cannot \
+	"by_service bridge" "by_service bond mode active-backup miimon 50" "by_service team" by_name by_other_name options on_trial not_on_trial moves one_cannot \
 	refusals reboot at_random needs_pass needs_pass_by_errand

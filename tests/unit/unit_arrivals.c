@@ -25,7 +25,7 @@
 
 #define MOST 4
 
-static const struct context own = CONTEXT_DEFAULT;
+static const struct context own_context = CONTEXT_DEFAULT;
 static char handles[4];
 
 #define STATE  ((struct state *)&handles[1])
@@ -46,7 +46,7 @@ static struct limits limits_are;
 /* Ports that have come or gone. */
 static struct ports_due ports_are[MOST];
 static size_t ports_n;
-static const struct interface_info rule = { .name = "br0" };
+static struct interface_info rules[] = { { .name = "br0" } };
 /* What fails. */
 static int open_err, attach_err, follow_err, scopes_err, proven_err, lists_err, interfaces_err, ports_err, take_err;
 static bool no_memory, no_pins;
@@ -108,9 +108,20 @@ static unsigned int given_number(const char *name)
 	return 0;
 }
 
+/* Another name, and that of its interface. */
+static const char *other_is, *of_other;
+
+static bool given_other(const char *name, char own_is[IF_NAMESIZE])
+{
+	if (!other_is || strcmp(other_is, name) != 0)
+		return false;
+	strcpy(own_is, of_other);
+	return true;
+}
+
 static int given_attached(const struct context *context, struct attachment **list, size_t *n)
 {
-	expects(context == &own, "its interfaces");
+	expects(context == &own_context, "its interfaces");
 	*list = NULL;
 	*n = 0;
 	if (attach_err)
@@ -125,7 +136,7 @@ static const char *refused; /* what cannot be attached, whatever is there */
 
 static int given_may(const struct context *context, const struct attachment *at)
 {
-	expects(context == &own && at->name[0], "its interface");
+	expects(context == &own_context && at->name[0], "its interface");
 	return refused ? because(-EOPNOTSUPP, "%s: %s", at->name, refused) : 0;
 }
 
@@ -147,7 +158,7 @@ static bool given_shared(int ifindex)
 
 static int given_follow(const struct context *context, const struct proven *its, size_t n)
 {
-	expects(context == &own, "its detector");
+	expects(context == &own_context, "its detector");
 	begin_line();
 	printf("the detector follows:");
 	for (size_t i = 0; i < n; i++)
@@ -158,7 +169,7 @@ static int given_follow(const struct context *context, const struct proven *its,
 
 static int given_scopes(const struct context *context)
 {
-	expects(context == &own, "its scopes");
+	expects(context == &own_context, "its scopes");
 	line("lists follow");
 	return scopes_err ? because(scopes_err, "scopes: %s", errno_text(scopes_err)) : 0;
 }
@@ -216,7 +227,7 @@ static int given_take(struct ports_kept *its_ports, struct state *state)
 {
 	expects(state == STATE && !taken, "its ports");
 	taken++;
-	*its_ports = (struct ports_kept){ .rules_n = 1 };
+	*its_ports = (struct ports_kept){ .rules = rules, .rules_n = 1 };
 	return take_err;
 }
 
@@ -243,6 +254,7 @@ static bool given_pins(const struct context *its)
 #define nl_fd		     given_fd
 #define nl_receive	     given_receive
 #define if_nametoindex	     given_number
+#define is_other_name	     given_other
 #define attach_list	     given_attached
 #define pins_are_there	     given_pins
 #define attach_may	     given_may
@@ -430,6 +442,35 @@ static void comes(void)
 	news_of("eth1");
 	attached[attached_n - 1].match = MATCH_SOURCE;
 	news_of("eth1");
+}
+
+/* What is remembered by a name that an interface has beside its own. */
+static void by_other_name(void)
+{
+	keep("lan0", MATCH_SOURCE);
+	expect();
+	link_is("eth0", 3);
+	news_of("eth0");
+	link_is("lan0", 3);
+	other_is = "lan0";
+	of_other = "eth0";
+	news_of("lo");
+	news_of("eth0");
+	left();
+	unfiltered_are();
+	attach("eth0", MATCH_SOURCE);
+	unfiltered_are();
+	left();
+	strcpy(interfaces[0].name, "eth0");
+	expect();
+	came();
+	line("what has ports");
+	other_is = "br0";
+	of_other = "edge0";
+	reads_now();
+	reads_now();
+	of_other = "edge1";
+	reads_now();
 }
 
 static void count(void)
@@ -670,7 +711,7 @@ static void followed(void)
 
 static void port_is(size_t i, const char *name, bool leaves, bool comes)
 {
-	ports_are[i] = (struct ports_due){ name, comes ? &rule : NULL, leaves };
+	ports_are[i] = (struct ports_due){ name, comes ? rules : NULL, leaves };
 	ports_n = i + 1;
 }
 
@@ -804,14 +845,14 @@ static void in_vain(void)
 static void not_open(void)
 {
 	open_err = -EMFILE;
-	line("%s", reason(arrivals_open(&a, &own)));
+	line("%s", reason(arrivals_open(&a, &own_context)));
 	arrivals_close(a);
 	open_err = 0;
 	no_memory = true;
-	line("%s", reason(arrivals_open(&a, &own)));
+	line("%s", reason(arrivals_open(&a, &own_context)));
 	arrivals_close(a);
 	no_memory = false;
-	line("%s", arrivals_open(&a, &own) ? "not open" : "open");
+	line("%s", arrivals_open(&a, &own_context) ? "not open" : "open");
 	came();
 	left();
 }
@@ -823,7 +864,8 @@ static void word_for_word(void)
 		void (*happens)(void);
 	} each[] = { { "one comes", comes },   { "one is there", there }, { "messages", messages },
 		     { "tried again", again }, { "not read", not_read },  { "what follows", followed },
-		     { "ports", ports },       { "in vain", in_vain },	  { "not open", not_open } };
+		     { "ports", ports },       { "in vain", in_vain },	  { "other names", by_other_name },
+		     { "not open", not_open } };
 
 	for (size_t i = 0; i < sizeof(each) / sizeof(each[0]); i++) {
 		now_ms = BEGINS;
@@ -837,11 +879,11 @@ static void word_for_word(void)
 		limits_are = (struct limits){ 0 };
 		program = dispatcher = 0;
 		above = false;
-		refused = NULL;
+		refused = other_is = NULL;
 		attach_err = follow_err = scopes_err = proven_err = lists_err = interfaces_err = ports_err = take_err =
 			0;
 		shows_begin(&shows);
-		if (each[i].happens != not_open && arrivals_open(&a, &own))
+		if (each[i].happens != not_open && arrivals_open(&a, &own_context))
 			abort();
 		each[i].happens();
 		line("the service ends");

@@ -617,10 +617,11 @@ static bool is_kept(const struct context *context, const char *label)
 	return found;
 }
 
-int detach_labels(const struct context *context, const char *name, const struct detach_what *what,
-		  char labels[DETACH_LABELS][LABEL_MAX])
+/* Those that there are. */
+static int labels_there(const struct context *context, const char *name, const struct detach_what *what,
+			char labels[DETACH_LABELS][LABEL_MAX])
 {
-	const bool comes_in = what->comes_in, leaves = what->leaves, wanted[] = { comes_in, leaves };
+	const bool wanted[] = { what->comes_in, what->leaves };
 	int n = 0;
 
 	/* Of the ports first: else one that has gone meanwhile would be said of the others. */
@@ -628,18 +629,28 @@ int detach_labels(const struct context *context, const char *name, const struct 
 		label_of_ports(labels[n], name, i ? MATCH_LEAVING(0) : 0);
 		n += wanted[i] && is_kept(context, labels[n]);
 	}
-	if (what->ports) {
-		if (!n)
-			label_of_ports(labels[n++], name, comes_in ? 0 : MATCH_LEAVING(0));
-		return n;
-	}
-	for (int i = 0; i < 2; i++) {
+	for (int i = 0; i < 2 && !what->ports; i++) {
 		label_of(labels[n], name, i ? MATCH_LEAVING(0) : 0);
 		n += wanted[i] && (is_kept(context, labels[n]) || !attach_find(context, labels[n]));
 	}
+	return n;
+}
+
+bool detach_knows(const struct context *context, const char *name, const struct detach_what *what)
+{
+	char labels[DETACH_LABELS][LABEL_MAX];
+
+	return labels_there(context, name, what, labels);
+}
+
+int detach_labels(const struct context *context, const char *name, const struct detach_what *what,
+		  char labels[DETACH_LABELS][LABEL_MAX])
+{
+	int n = labels_there(context, name, what, labels);
+
 	/* Where there is none, it is said of this one. */
 	if (!n)
-		label_of(labels[n++], name, comes_in ? 0 : MATCH_LEAVING(0));
+		(what->ports ? label_of_ports : label_of)(labels[n++], name, what->comes_in ? 0 : MATCH_LEAVING(0));
 	return n;
 }
 

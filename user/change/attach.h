@@ -40,6 +40,9 @@ struct detach_what {
 };
 #define DETACH_LABELS 4
 
+/* Is there any of these under that name, in the state or attached? */
+bool detach_knows(const struct context *context, const char *name, const struct detach_what *what);
+
 /* Those of its attachments that there are and that are wanted, or else one: how many. */
 int detach_labels(const struct context *context, const char *name, const struct detach_what *what,
 		  char labels[DETACH_LABELS][LABEL_MAX]);

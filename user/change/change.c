@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "change/attach.h"
 #include "change/catch_up.h"
+#include "change/own_names.h"
 #include "change/ports.h"
 #include "kernel/counters.h"
 #include "kernel/pins.h"
@@ -59,7 +60,7 @@ int change_begin_at(struct change **change, struct context *context, time_t at_l
 	if (err || errand.declined)
 		return err;
 	attach_complete(c);
-	return ports_settle(c);
+	return own_names_settle(c->state) ?: ports_settle(c);
 }
 
 int change_begin(struct change **change, struct context *context)

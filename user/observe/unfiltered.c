@@ -6,12 +6,17 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/other_name.h"
 #include "bpf/abi.h"
 #include "kernel/dispatcher.h"
 #include "kernel/port.h"
 
 bool is_filtered(const struct attachment *on, size_t n, const char *name, unsigned int match)
 {
+	char own[IF_NAMESIZE];
+
+	if (is_other_name(name, own))
+		name = own;
 	for (size_t i = 0; i < n; i++)
 		if (!on[i].gone && !on[i].moved && !strcmp(on[i].name, name) &&
 		    MATCH_LEAVES(on[i].match) == MATCH_LEAVES(match))

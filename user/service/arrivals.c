@@ -10,6 +10,7 @@
 #include "base/grow.h"
 #include "base/log.h"
 #include "base/netlink.h"
+#include "base/other_name.h"
 #include "kernel/attach.h"
 #include "kernel/detect.h"
 #include "kernel/pins.h"
@@ -105,31 +106,45 @@ static void follow(struct arrivals *a)
 	a->failed = error_number(err);
 }
 
+/* name: the interface's own. NULL: any. */
 static void on_link(struct arrivals *a, const char *name)
 {
 	for (size_t i = 0; i < a->n; i++) {
 		struct expected *e = &a->expected[i];
-		unsigned int number = name && strcmp(name, e->name) != 0 ? 0 : if_nametoindex(e->name);
+		char own[IF_NAMESIZE];
+		bool other = is_other_name(e->name, own);
+		unsigned int number = name && strcmp(name, other ? own : e->name) != 0 ? 0 : if_nametoindex(e->name);
 
-		if (!number || number == e->reported || is_attached(a, e))
+		/* Whatever changes the state puts its own name there, where it is remembered by another. */
+		if (!number || number == e->reported || (!other && is_attached(a, e)))
 			continue;
 		e->reported = number;
 		a->came = true;
 	}
 }
 
-/* Which ports have come or gone, as a number; 0: none. */
+static uint64_t mix(uint64_t sum, const char *name, unsigned int what)
+{
+	for (const char *c = name; c == name || c[-1]; c++)
+		sum = (sum + (unsigned char)*c + what) * 0x100000001b3;
+	return sum;
+}
+
+/* Which ports have come or gone, and what has ports and is remembered by another name, as a number; 0: none. */
 static uint64_t ports_due(const struct arrivals *a)
 {
 	struct ports_due *due = NULL;
 	struct port_of *ports = NULL;
+	char own[IF_NAMESIZE];
 	uint64_t sum = 0;
 	size_t n = 0;
 	int err = ports_compare(&a->ports, &ports, &due, &n);
 
 	for (size_t i = 0; i < n && !err; i++)
-		for (const char *c = due[i].name; c == due[i].name || c[-1]; c++)
-			sum = (sum + (unsigned char)*c + 2 * due[i].leaves + !!due[i].of + 1) * 0x100000001b3;
+		sum = mix(sum, due[i].name, 2 * due[i].leaves + !!due[i].of + 1);
+	for (size_t i = 0; i < a->ports.rules_n && !err; i++)
+		if (is_other_name(a->ports.rules[i].name, own))
+			sum = mix(sum, own, 5);
 	free(due);
 	free(ports);
 	return sum;

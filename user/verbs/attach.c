@@ -69,31 +69,28 @@ static int report(const struct context *context, const struct attachment *done, 
 	return out_json(context, array);
 }
 
-int no_interface_name(const char *name)
-{
-	return fail("'%s' can be no interface's name: it has 1 to %d characters, no space, '/' or ':'", name,
-		    IF_NAMESIZE - 1);
-}
-
 int verb_attach(const struct call *call)
 {
 	const struct attach_options *o = call->options;
 	struct attachment *done = NULL;
+	char(*names)[IF_NAMESIZE];
 	bool missing = false;
 	int n, err, status;
 
-	for (int i = 0; i < call->n; i++)
-		if (!is_interface_name(call->operands[i]))
-			return no_interface_name(call->operands[i]);
 	if (o->egress && (o->mode || o->shared))
 		return fail("attach: --egress has one mode, and is beside other programs anyway: without %s",
 			    o->mode ? "--mode" : "--shared");
 	if (o->shared && o->mode == 1 + MODE_TC)
 		return fail("attach: --mode tc is beside other programs anyway: without --shared");
+	if (read_interfaces(call, &names)) {
+		free(names);
+		return EXIT_ERROR;
+	}
 	err = attach_interfaces(call->context, call->options, call->operands, call->n, &done, &n, &missing);
 	status = err ? fail("%s; nothing was changed", reason(err))
 		     : report(call->context, done, n) ?: missing ? EXIT_MISSING : EXIT_DONE;
 	free(done);
+	free(names);
 	return status;
 }
 
@@ -156,8 +153,15 @@ static int detach_named(const struct call *call, const struct detach_what *what,
 	char **each = calloc(DETACH_LABELS * (size_t)call->n + 1, sizeof(*each));
 	int n = 0, err = labels && each ? 0 : -ENOMEM;
 
-	for (int i = 0; i < call->n && !err; i++)
-		n += detach_labels(call->context, call->operands[i], what, &labels[n]);
+	for (int i = 0; i < call->n && !err; i++) {
+		const char *word = call->operands[i];
+		char own[IF_NAMESIZE];
+
+		/* What was attached under that word goes by it, whatever has the name today. */
+		if (!detach_knows(call->context, word, what) && own_name(word, own))
+			word = own;
+		n += detach_labels(call->context, word, what, &labels[n]);
+	}
 	for (int i = 0; i < n; i++)
 		each[i] = labels[i];
 	err = err ?: detach_interfaces(call->context, each, n, stopped);

@@ -282,11 +282,17 @@ static int change(const struct call *call)
 	struct limits limits = state_limits(NULL), before = limits;
 	char unseen[UNSEEN_TEXT_MAX];
 	struct change *change = NULL;
-	const struct options *o = call->options;
+	struct options named = *(const struct options *)call->options;
+	const struct options *o = &named;
+	const char *typed = named.on;
+	char own[IF_NAMESIZE];
 	unsigned int begins = 0;
 	bool warns = false;
 	int err = 0;
 
+	if (typed && read_interface(typed, own))
+		return EXIT_ERROR;
+	named.on = typed ? own : NULL;
 	/* Are they words at all? As if all were there that they may change. */
 	for (enum packet_class class = 0; class < LIMITED; class ++) {
 		limits.of[class].rate = limits.of[class].rate ?: 1;
@@ -297,6 +303,8 @@ static int change(const struct call *call)
 	err = err ?: change_begin(&change, call->context);
 	if (!err) {
 		before = limits = state_limits(change->state);
+		if (typed && limits_of(&limits, typed))
+			named.on = typed;
 		change_bans_less(change);
 		err = set_words(&limits, o, call->n, call->operands);
 		begins = limits_do(&limits, THEN_BAN) & ~limits_do(&before, THEN_BAN);
@@ -590,8 +598,6 @@ int verb_detect(const struct call *call)
 
 	if (err)
 		return fail("detect: %s", reason(err));
-	if (o->on && !is_interface_name(o->on))
-		return no_interface_name(o->on);
 	if (call->n == 1 && !strcmp(word, "attacks"))
 		return detect_attacks(call->context);
 	if (call->n == 1 && !strcmp(word, "top"))

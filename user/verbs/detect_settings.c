@@ -213,16 +213,22 @@ static bool is_proven(struct state *state, const char *name, int *err)
 	return is;
 }
 
-static int change_proven(const struct call *call, const char *name, bool proves)
+/* What was said of it under the word that was typed is what that word means. */
+static int change_proven(const struct call *call, const char *word, const char *own, bool proves)
 {
 	static const struct apply_options rebuild = { 0 };
+	const char *name = word;
 	struct change *change = NULL;
 	bool was = proves;
 	int err = change_begin(&change, call->context);
 
 	if (!err) {
 		change_bans_less(change);
-		was = is_proven(change->state, name, &err);
+		was = is_proven(change->state, word, &err);
+	}
+	if (!err && !was) {
+		name = own;
+		was = is_proven(change->state, own, &err);
 	}
 	if (!err && !was && !proves)
 		err = because(-ENOENT, "'%s' is not proven", name);
@@ -242,14 +248,15 @@ static int change_proven(const struct call *call, const char *name, bool proves)
 int detect_proven(const struct call *call)
 {
 	bool off = call->n == 3 && !strcmp(call->operands[2], "off");
+	char own[IF_NAMESIZE];
 
 	if (call->n == 1)
 		return call->context->json ? show_json(call->context, "proven") : show_proven(call->context);
 	if (call->n > 2 && !off)
 		return fail("detect proven: takes an interface, and off where it is no longer; one at a time");
-	if (!is_interface_name(call->operands[1]))
-		return no_interface_name(call->operands[1]);
-	return change_proven(call, call->operands[1], !off);
+	if (read_interface(call->operands[1], own))
+		return EXIT_ERROR;
+	return change_proven(call, call->operands[1], own, !off);
 }
 
 /* --- trust ---------------------------------------------------------------------------------------------------------

@@ -19,12 +19,14 @@ static int show_json(const struct context *context, const struct findings *found
 int verb_doctor(const struct call *call)
 {
 	struct findings found = { 0 };
+	char(*names)[IF_NAMESIZE];
 	bool ready;
 	int status;
 
-	for (int i = 0; i < call->n; i++)
-		if (!is_interface_name(call->operands[i]))
-			return no_interface_name(call->operands[i]);
+	if (read_interfaces(call, &names)) {
+		free(names);
+		return EXIT_ERROR;
+	}
 	doctor(call->context, call->operands, call->n, &found);
 	ready = !found.n || found.of[0].level != FOUND_PROBLEM;
 	if (found.lost)
@@ -38,5 +40,6 @@ int verb_doctor(const struct call *call)
 		status = out_end();
 	}
 	free(found.of);
+	free(names);
 	return status ?: ready ? EXIT_DONE : EXIT_REFUSED;
 }

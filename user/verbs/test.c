@@ -68,9 +68,11 @@ static int read_on(const struct option_spec *o, void *target, const char *value)
 	struct scope_asked *asked = target;
 
 	(void)o;
-	if (!is_interface_name(value))
-		return fail("--on '%s': that is no name of an interface", value);
-	snprintf(asked->on, sizeof(asked->on), "%s", value);
+	if (!own_name(value, asked->on)) {
+		if (!is_interface_name(value))
+			return fail("--on '%s': that is no name of an interface", value);
+		snprintf(asked->on, sizeof(asked->on), "%s", value);
+	}
 	asked->on_given = true;
 	return 0;
 }

@@ -4,6 +4,7 @@
 #define VERBS_VERBS_H
 
 #include <errno.h>
+#include <net/if.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -105,8 +106,12 @@ int out_done(const struct context *context);
 /* With --confirm: how long there is to confirm it. The exit status. */
 int out_confirm(const struct context *context, const char *what, const struct number *confirm);
 
-/* Says that no interface can be called so. The exit status. */
-int no_interface_name(const char *name);
+/* The interface that somebody calls `word`: its own name where there is one today, which is said, or else the word. */
+int read_interface(const char *word, char name[IF_NAMESIZE]);
+/* Of all operands, which become what is in *names; free() it, after failures too. Both return the exit status. */
+int read_interfaces(const struct call *call, char (**names)[IF_NAMESIZE]);
+/* Is it another name of one that is there? Then it is said what its own is. */
+bool own_name(const char *word, char own[IF_NAMESIZE]);
 
 /* Warns of bans of a change that an allow list exempts. */
 void say_exempt(const struct change *change);
