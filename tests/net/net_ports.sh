@@ -212,6 +212,31 @@ by_other_name() {
 	stop
 }
 
+# Its bridge has another name by now, or is gone: what that means for its ports is said.
+renamed() {
+	above bridge
+	join 0 1 2
+	echo 'attach edgetop --ports' >conf
+	ready
+	wait_until "its ports" on "edge0 edge1 edge2"
+	bloom detach edge2
+	ip link set edgetop down
+	ip link set edgetop name edgelan
+	ip link set edgelan up
+	wait_until "that nothing is filtered" on ""
+	heard "$log" "ports of edgetop are not filtered any more, as there is no such interface: edge0, edge1"
+	is "$(get 'select(.event=="fault" and (.message|startswith("ports of"))).message' events)" \
+		"ports of edgetop are not filtered any more, as there is no such interface: edge0, edge1" "events"
+	expect 2 "$XDP_BLOOM" status
+	grep -q "ports of edgetop are to be filtered, and are not: there is no such interface" out || fail "nothing of edgetop: $(cat out)"
+	"$XDP_BLOOM" -q attach edgelan --ports
+	wait_until "its ports, by its name" on "edge0 edge1 edge2"
+	expect 1 "$XDP_BLOOM" status
+	"$XDP_BLOOM" detach edgetop --ports
+	bloom status
+	stop
+}
+
 # How they are filtered is the rule's, for those that come, too; each way is a rule of its own.
 options() {
 	above bridge
@@ -406,5 +431,5 @@ needs_pass_by_errand() {
 }
 
 run_cases "by_hand bridge" "by_hand bond mode active-backup miimon 50" "by_hand team" \
-	"by_service bridge" "by_service bond mode active-backup miimon 50" "by_service team" by_name by_other_name options on_trial not_on_trial moves one_cannot \
+	"by_service bridge" "by_service bond mode active-backup miimon 50" "by_service team" by_name by_other_name renamed options on_trial not_on_trial moves one_cannot \
 	refusals reboot at_random needs_pass needs_pass_by_errand

@@ -15,6 +15,7 @@
 #include "change/attach.h"
 #include "change/change.h"
 #include "shown.h"
+#include "state/events.h"
 
 static const struct shown known[] = {
 #include "unit_ports.txt"
@@ -45,8 +46,9 @@ static size_t kernel_n;
 static struct attachment filtered[MOST];
 static size_t filtered_n;
 static int calls, fails_at, fails_with;
-static bool quiet; /* what is prepared is not said */
-static bool stuck; /* nothing can be detached */
+static bool quiet;	    /* what is prepared is not said */
+static bool stuck;	    /* nothing can be detached */
+static const char *no_more; /* no interface has this name */
 
 /* The call of that number fails. */
 __attribute__((format(printf, 1, 2))) static int call(const char *fmt, ...)
@@ -135,6 +137,25 @@ static void given_free(struct guard *guard)
 	call("the guard goes");
 }
 
+static unsigned int given_number(const char *name)
+{
+	return !no_more || strcmp(name, no_more) != 0;
+}
+
+__attribute__((format(printf, 3, 4))) static void given_event(const struct context *context, struct event what,
+							      const char *fmt, ...)
+{
+	va_list args;
+
+	if (context != &own_context)
+		abort();
+	printf("  event %d of generation %llu: ", what.kind, (unsigned long long)what.generation);
+	va_start(args, fmt);
+	vprintf(fmt, args);
+	va_end(args);
+	putchar('\n');
+}
+
 #define warn	   given_warn
 #define ports_look given_look
 #include "state/ports.c"
@@ -169,6 +190,8 @@ static int given_forget(struct state *state, const char *name, bool leaves)
 	return call("%s is no port%s", name, leaves ? " of what leaves" : "") ?: state_port_forget(state, name, leaves);
 }
 
+#define if_nametoindex	     given_number
+#define event(...)	     given_event(__VA_ARGS__)
 #define detach_again	     given_again
 #define attach_list	     given_list
 #define detach_at	     given_at
@@ -263,6 +286,7 @@ static void begin(void)
 	calls = fails_at = 0;
 	fails_with = -EIO;
 	stuck = false;
+	no_more = NULL;
 }
 
 static void commit(void)
@@ -323,6 +347,43 @@ static void come_and_go(void)
 	settle("and does not come back");
 	has(NULL, NULL);
 	settle("all have gone");
+}
+
+/* A bridge with another name by now, or none. */
+static void bridge_goes(void)
+{
+	quiet = true;
+	bridge();
+	follow("br0", "tc", false, MATCH_LEAVING(0));
+	follow("br9", "skb", true, MATCH_DESTINATION);
+	has("eth4", "br0");
+	has("eth5", "br0");
+	commit();
+	its.live.g.number = 12;
+	settle("they have come");
+	if (state_interface_drop(its.state, "eth2"))
+		abort();
+	commit();
+	quiet = false;
+	no_more = "br0";
+	has(NULL, NULL);
+	has("eth1", "new");
+	has("eth4", "br9");
+	settle("br0 is called new, the second was detached, and the fourth is a port of br9");
+	settle("nothing is new");
+}
+
+static void ports_go_too(void)
+{
+	quiet = true;
+	bridge();
+	settle("they have come");
+	quiet = false;
+	no_more = "eth1";
+	has(NULL, NULL);
+	settle("a port goes, and its bridge stays");
+	no_more = "br0";
+	settle("nothing is new");
 }
 
 /* Tried twice, and by the next command again. */
@@ -526,7 +587,8 @@ static void ports_are_asked(void)
 static void word_for_word(void)
 {
 	static const struct scene scenes[] = {
-		{ "come and go", come_and_go },	       { "cannot go", cannot_go },
+		{ "come and go", come_and_go },	       { "a bridge goes", bridge_goes },
+		{ "ports go too", ports_go_too },      { "cannot go", cannot_go },
 		{ "directions", directions },	       { "of their own", of_their_own },
 		{ "come fails", come_fails },	       { "goes fails", goes_fails },
 		{ "attach fails", attach_fails },      { "attach fails otherwise", attach_fails_otherwise },

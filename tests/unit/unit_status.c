@@ -59,7 +59,7 @@ static struct world {
 	uint64_t bans;
 	int64_t next;
 	bool service, detects, no_rates, idle, full;
-	const char *event;
+	const char *event, *gone;
 } w;
 
 static const struct world sound = {
@@ -207,6 +207,11 @@ static int given_ports(struct ports_kept *kept, struct state *state)
 	return call("the ports");
 }
 
+static unsigned int given_index(const char *name)
+{
+	return !w.gone || strcmp(name, w.gone) != 0;
+}
+
 static void given_ports_free(const struct ports_kept *kept)
 {
 	given_free(kept->rules);
@@ -347,6 +352,7 @@ static bool given_refusal(const char *directory, char line[EVENT_LINE_MAX])
 #define state_close	       given_close
 #define state_interfaces       given_kept
 #define unfiltered(...)	       given_unfiltered(__VA_ARGS__)
+#define if_nametoindex	       given_index
 #define ports_kept_take	       given_ports
 #define ports_kept_free	       given_ports_free
 #define ports_compare	       given_compare
@@ -577,6 +583,10 @@ static void ports(void)
 		types("status");
 	}
 	each_fails();
+	puts("-- a bridge is gone");
+	w.gone = "bond0";
+	types("status");
+	w.gone = NULL;
 	puts("-- as much as can be said");
 	w.on_n = 1;
 	w.due_n = 1;

@@ -13,6 +13,7 @@
 #include "change/apply.h"
 #include "change/attach.h"
 #include "change/change.h"
+#include "state/events.h"
 
 /* Its entry goes before the filter: else whoever heals would attach it again. Its row says until then what is to be
  * done. */
@@ -64,6 +65,67 @@ static int take_in(struct change *change, const struct ports_due *due)
 	return state_interface_put(change->state, &entry) ?: ports_detached(change->state, due);
 }
 
+static bool had_filter(const struct ports_kept *kept, const struct port_row *row)
+{
+	for (size_t i = 0; i < kept->interfaces_n; i++)
+		if (!strcmp(kept->interfaces[i].name, row->name) &&
+		    MATCH_LEAVES(kept->interfaces[i].match) == row->leaves)
+			return true;
+	return false; /* somebody has detached it */
+}
+
+/* It is a port of one with a rule of its own by now. */
+static bool comes_again(const struct ports_kept *kept, const struct port_row *row, const struct port_of *ports,
+			size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		for (size_t j = 0; j < kept->rules_n; j++)
+			if (!strcmp(ports[i].name, row->name) && !strcmp(ports[i].of, kept->rules[j].name) &&
+			    MATCH_LEAVES(kept->rules[j].match) == row->leaves)
+				return true;
+	return false;
+}
+
+/* What is called otherwise by now cannot be told from what is gone. */
+static void say_lost(const struct change *change, const struct ports_kept *kept, const struct interface_info *rule,
+		     const struct port_of *ports, size_t n)
+{
+	struct event fault = { .kind = EVENT_FAULT, .generation = change->live.g.number };
+	char text[EVENT_MESSAGE_MAX], label[LABEL_MAX];
+	size_t length, begins;
+
+	length = begins =
+		(size_t)snprintf(text, sizeof(text), "%s are not filtered any more, as there is no such interface:",
+				 label_of_ports(label, rule->name, rule->match));
+	for (size_t i = 0; i < kept->rows_n && length < sizeof(text); i++) {
+		const struct port_row *row = &kept->rows[i];
+
+		if (row->leaves == MATCH_LEAVES(rule->match) && !strcmp(row->of, rule->name) &&
+		    if_nametoindex(row->name) && had_filter(kept, row) && !comes_again(kept, row, ports, n))
+			length += (size_t)snprintf(text + length, sizeof(text) - length, "%s %s",
+						   length > begins ? "," : "", row->name);
+	}
+	if (length == begins)
+		return;
+	warn("%s", text);
+	event(change->context, fault, "%s", text);
+}
+
+static void say_all_lost(const struct change *change, const struct ports_kept *kept)
+{
+	struct port_of *ports = NULL;
+	size_t n = 0;
+
+	for (size_t i = 0; i < kept->rules_n; i++) {
+		if (if_nametoindex(kept->rules[i].name))
+			continue;
+		if (!ports && ports_look(&ports, &n))
+			return;
+		say_lost(change, kept, &kept->rules[i], ports, n);
+	}
+	free(ports);
+}
+
 static int settle_once(struct change *change, size_t *n)
 {
 	struct ports_due *due = NULL;
@@ -84,6 +146,8 @@ static int settle_once(struct change *change, size_t *n)
 		err = due[i].of ? 0 : let_go(change, &due[i]);
 	if (*n && !err)
 		err = state_commit(change->state) ?: state_again(change->state);
+	if (*n && !err)
+		say_all_lost(change, &kept);
 	free(due);
 	free(ports);
 	ports_kept_free(&kept);

@@ -151,6 +151,13 @@ static void look_at_ports(struct status *s, const struct context *context, struc
 			trouble(s, DEGRADED, "%s is no port any more, and is still filtered: 'restore' detaches it",
 				label);
 	}
+	for (size_t i = 0; i < s->ports.rules_n && !err; i++) {
+		const struct interface_info *rule = &s->ports.rules[i];
+
+		if (!if_nametoindex(rule->name))
+			trouble(s, DEGRADED, "%s are to be filtered, and are not: there is no such interface",
+				label_of_ports(label, rule->name, rule->match));
+	}
 	free(due);
 	free(ports);
 }
