@@ -575,6 +575,48 @@ static void first_of_a_wide_one(void)
 	ranges_free(&ending);
 }
 
+/* Whatever goes on, what ends must not do so in it: neither a live ban's /24 nor a list's. */
+static void host_that_ends(void)
+{
+	const uint32_t net = 0x2d070500u;
+	struct ranges host = RANGES_EMPTY, whole = RANGES_EMPTY, none = RANGES_EMPTY, wide[2] = { 0 };
+	struct settings settings = SETTINGS_DEFAULT;
+	struct account accounts[3] = { { &host, LABEL_ENDS }, { &wide[0], LABEL_LIST }, { &wide[1], LABEL_OTHER } };
+	struct generation g;
+
+	settings.labels = true;
+	settings.headroom = 9;
+	ENOUGH(!ranges_add_host(&host, net + 77) && !ranges_finish(&host));
+	ENOUGH(!ranges_add4(&whole, net, net + 255) && !ranges_finish(&whole));
+	for (unsigned int i = 0; i < 2; i++)
+		ENOUGH(!ranges_add4(&wide[i], net + 256 * (i + 1), net + 256 * (i + 1) + 255) &&
+		       !ranges_finish(&wide[i]));
+	if (!generate_with(&g, accounts, 3, &settings))
+		return;
+	for (int i = 0; i < 6; i++) {
+		static const uint8_t labels[] = { LABEL_LIST, LABEL_LIVE, LABEL_ENDS };
+		struct account account = { &whole, labels[i % 3] };
+		bool ends = i < 3, may = !ends || labels[i % 3] == LABEL_ENDS;
+		struct owned wanted = { 0 };
+		struct edit e;
+		int err;
+
+		g.ends = ends;
+		edit_begin(&e, &g);
+		ENOUGH(!owned_settle(&wanted, &account, 1, &none));
+		err = edit_ban(&e, &wanted);
+		CHECK(may ? !err : err_is(err, EAGAIN), "label %u, %s: %d", account.label,
+		      ends ? "with a clock" : "without a clock", err);
+		edit_end(&e);
+		owned_free(&wanted);
+	}
+	memory_release(&g);
+	ranges_free(&host);
+	ranges_free(&whole);
+	ranges_free(&wide[0]);
+	ranges_free(&wide[1]);
+}
+
 int main(void)
 {
 	static const struct ktap_case cases[] = {
@@ -585,6 +627,7 @@ int main(void)
 		{ "hosts", edits_on_hosts },
 		{ "IPv6", random_edits6 },
 		{ "the first of a wide one", first_of_a_wide_one },
+		{ "a host that ends", host_that_ends },
 		{ "what is worth it", worthwhile },
 	};
 

@@ -3,7 +3,7 @@
  * A list that changes in place, beside another and live bans: after each change every address is dropped that any of
  * them has, and no other, and what the roster says is on an account that has it. What cannot be edited is built anew.
  */
-#include <errno.h>
+#include "own_state.h"
 
 #include "base/log.h"
 #include "change/list_edit.c"
@@ -174,9 +174,80 @@ static void lists(void)
 	CHECK(world.done && world.refused && world.went4 && world.went6 && world.came6, "not all of it happened");
 }
 
+static struct ranges one(const char *prefix)
+{
+	struct ranges set = RANGES_EMPTY;
+	struct prefix p = { 0 };
+
+	ENOUGH(!prefix_parse(prefix, strlen(prefix), &p.first, &p.length));
+	ENOUGH(!ranges_add_prefix(&set, p.first, p.length) && !ranges_finish(&set));
+	return set;
+}
+
+static void keep(struct state *state, const char *name, enum list_kind kind, const struct ranges *set)
+{
+	struct list_info list = {
+		.kind = kind, .prefixes = 1, .addresses = "1", .source = "-", .loaded = "2026-01-01T00:00:00Z"
+	};
+
+	snprintf(list.name, sizeof(list.name), "%s", name);
+	ENOUGH(!state_list_put(state, &list, set));
+}
+
+static void ban(struct state *state, const char *prefix, int64_t expires, int64_t due)
+{
+	struct ban ban = { .added = 1, .expires = expires, .due = due };
+	bool renewed;
+
+	ENOUGH(!prefix_parse(prefix, strlen(prefix), &ban.first, &ban.length));
+	ENOUGH(!state_ban_put(state, &ban, &renewed));
+}
+
+/* What has just ended is in the arrays until somebody takes it out: there, too, it would end what the list has. */
+static void what_others_have(void)
+{
+	static const struct {
+		const char *prefix;
+		bool has;
+	} known[] = {
+		{ "45.1.0.0/24", true },       { "45.2.0.0/24", true },	       { "45.3.0.0/24", true },
+		{ "45.3.1.0/24", false },      { "45.4.0.0/24", true },	       { "45.5.0.0/24", true },
+		{ "45.6.0.0/24", false },      { "45.7.0.0/24", false },       { "2001:db8:1::/48", true },
+		{ "2001:db8:1:2::/64", true }, { "2001:db8:1:3::/64", false }, { "2001:db8:2::/48", true },
+		{ "2001:db8:3::/48", false },
+	};
+	const struct list_info list = { .name = "its-own", .label = 1 };
+	struct ranges own = one("45.6.0.0/24"), other = one("45.5.0.9"), allow = one("45.7.0.9");
+	struct state *state = opened(true);
+
+	ENOUGH(state);
+	keep(state, "its-own", LIST_BAN, &own);
+	keep(state, "other", LIST_BAN, &other);
+	keep(state, "allow", LIST_ALLOW, &allow);
+	ban(state, "45.1.0.9", 0, 0);
+	ban(state, "45.2.0.9", 4000000000, 0);
+	ban(state, "45.3.0.9", 5, 0);
+	ban(state, "45.4.0.9", 4000000000, 1);
+	ban(state, "2001:db8:1:2::/64", 5, 0);
+	ban(state, "2001:db8:2::1", 4000000000, 1);
+	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++) {
+		struct ranges these = one(known[i].prefix);
+		int err = others_have(state, &list, &these);
+
+		CHECK(known[i].has ? err_is(err, EAGAIN) : !err, "%s: %s", known[i].prefix,
+		      err ? reason(err) : "nobody");
+		ranges_free(&these);
+	}
+	state_close(state);
+	ranges_free(&own);
+	ranges_free(&other);
+	ranges_free(&allow);
+}
+
 int main(void)
 {
-	static const struct ktap_case cases[] = { { "a list that changes", lists } };
+	static const struct ktap_case cases[] = { { "a list that changes", lists },
+						  { "what others have", what_others_have } };
 
-	return ktap_run(cases, sizeof(cases) / sizeof(*cases));
+	return own_state_run(cases, sizeof(cases) / sizeof(*cases));
 }

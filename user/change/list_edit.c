@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "base/log.h"
 #include "change/agreement.h"
@@ -24,13 +23,16 @@
 /* Beyond so much of a list a new generation costs no more. */
 #define PART 4
 
-/* Is any of these addresses another list's, or a live ban's? Then the arrays do not say whose it is afterwards. */
+/*
+ * Is any of these addresses another list's, or a live ban's? Then the arrays do not say whose it is afterwards. What
+ * has just ended is in them, too, until somebody takes it out.
+ */
 static int others_have(struct state *state, const struct list_info *list, const struct ranges *these)
 {
 	struct ranges lasting = RANGES_EMPTY, ending = RANGES_EMPTY;
 	struct list_info *lists = NULL;
 	size_t n = 0;
-	int err = state_bans_sets(state, time(NULL), these, &lasting, &ending) ?: state_lists(state, &lists, &n);
+	int err = state_bans_sets(state, 0, these, &lasting, &ending) ?: state_lists(state, &lists, &n);
 
 	if (!err && (lasting.n4 || lasting.n6 || ending.n4 || ending.n6))
 		err = -EAGAIN;

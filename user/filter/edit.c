@@ -119,7 +119,7 @@ static int ban_net24(void *arg, __u32 net24, enum gate4 state, __u8 label)
 	if (now != GATE4_CLEAR && g->shadows)
 		return -EAGAIN;
 	/* A host that ends would do so in what goes on. */
-	if (g->ends && label == LABEL_LIVE && now != GATE4_CLEAR && any_ends24(g, net24))
+	if (g->ends && label != LABEL_ENDS && now != GATE4_CLEAR && any_ends24(g, net24))
 		return -EAGAIN;
 	if (now == GATE4_ALL || now == GATE4_MIXED)
 		return has_other_end(e, g->gate4_labels ? ((const __u8 *)g->gate4_labels)[net24] : g->gate4_label)
