@@ -274,8 +274,9 @@ is_failing() {
 	[ "$(of_feed failures)" -ge "$1" ]
 }
 
-has_no_command() {
-	! pgrep -P "$service_pid" >/dev/null
+# It loads nothing, and of what was loaded it has read what there is to read.
+is_at_rest() {
+	! pgrep -f -P "$service_pid" 'load ' >/dev/null && grep -qs poll "/proc/$service_pid/wchan"
 }
 
 # What a line of the config begins, the service fetches, and again when it is due; whatever becomes of the date.
@@ -292,15 +293,16 @@ by_service() {
 	wait_until "the list" in_force 203.0.113.7
 	is "$(asked)" 1 "requests"
 	# Else it may read when the list is due by the date that comes.
-	wait_until "the end of its command" has_no_command
+	wait_until "the end of its command" is_at_rest
 	# In a year, and before the last request.
 	before=$(generation)
 	for ahead in 31536000 -31536000; do
 		echo $ahead >ahead
 		echo "load other$((++n)) $feed/list --every 1h $open" >lines
 		rm -f www.log
-		bloom batch lines
+		"${under[@]}" "$XDP_BLOOM" -q batch lines || fail "another list is not loaded"
 		wait_until "another list" were_asked 1
+		wait_until "that the service has seen it" is_at_rest
 		is "$(asked)" 1 "requests when the date is $ahead s ahead"
 	done
 	: >ahead
