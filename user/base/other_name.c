@@ -52,7 +52,8 @@ static unsigned int long_name(const char *name)
 bool is_other_name(const char *name, char own[IF_NAMESIZE])
 {
 	size_t length = strlen(name);
-	unsigned int ifindex = length < IF_NAMESIZE	 ? if_nametoindex(name)
+	unsigned int ifindex = strchr(name, ':')	 ? 0 /* the kernel looks at what stands before it */
+			       : length < IF_NAMESIZE	 ? if_nametoindex(name)
 			       : length < OTHER_NAME_MAX ? long_name(name)
 							 : 0;
 
