@@ -167,6 +167,26 @@ gives_up_an_interface() {
 	stop
 }
 
+# A disk that takes its time: the filter is off before the state says so, or on after it. That is no fault.
+changes_slowly() {
+	local slowly=(strace -o calls -e trace="fdatasync,fsync" -e inject="fdatasync,fsync:delay_enter=1500000")
+
+	need strace
+	prepare
+	veth 2
+	echo "attach edge2" >>conf
+	ready
+	sed -i '/edge2/d' conf
+	expect 0 "${slowly[@]}" "$XDP_BLOOM" detach edge2
+	kill -HUP "$service_pid"
+	heard "$log" ready
+	expect 0 "${slowly[@]}" "$XDP_BLOOM" attach edge2
+	kill -HUP "$service_pid"
+	heard "$log" ready
+	is "$(faults_told)" "" "what was told of it"
+	stop
+}
+
 # In force until it is ended.
 banned_too_long() {
 	bloom add 192.0.2.6 --ttl 1h
@@ -502,6 +522,6 @@ grows() {
 	stop
 }
 
-run_cases grows starts_and_stops tells_who_is_busy only_one finds_interfaces "finds_interfaces --shared" tries_interfaces_again claims_no_filter gives_up_an_interface ends_bans restores_without_watchers clock_is_set ends_bans_later \
+run_cases grows starts_and_stops tells_who_is_busy only_one finds_interfaces "finds_interfaces --shared" tries_interfaces_again claims_no_filter gives_up_an_interface changes_slowly ends_bans restores_without_watchers clock_is_set ends_bans_later \
 	ends_bans_of_a_state_that_was_gone beside_a_load \
 	rotates rotates_later killed_at_start answers_prometheus with_few_rights damaged_state counts_nothing

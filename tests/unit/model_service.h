@@ -309,6 +309,12 @@ static void given_keeper_unfiltered(struct keeper *keeper, const struct unfilter
 	word("keeper_unfiltered(%zu)", n);
 }
 
+static int64_t given_doubts(const struct keeper *keeper)
+{
+	is(is_keeper(keeper));
+	return among(parts.yes, "doubts") ? now_ms + 1000 : NEVER;
+}
+
 static void given_keeper_state(struct keeper *keeper, const char *why)
 {
 	is(is_keeper(keeper));
@@ -801,6 +807,7 @@ PLAIN(hook_end)
 #define learn_expect	    given_learn_expect
 #define arrivals_unfiltered given_unfiltered
 #define keeper_unfiltered   given_keeper_unfiltered
+#define keeper_doubts	    given_doubts
 #define keeper_state	    given_keeper_state
 #define observer_state	    given_observer_state
 #define rate_watch_schedule given_rate_schedule

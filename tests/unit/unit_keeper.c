@@ -5,6 +5,7 @@
  */
 #include <sys/stat.h>
 
+#include "base/lock.h"
 #include "change/heal.h"
 #include "kernel/held.h"
 #include "observe/metrics_pages.h"
@@ -95,6 +96,15 @@ static bool given_filtered(const struct context *its, const char *label)
 	return filtered;
 }
 
+static bool locked; /* by a command */
+
+static bool given_locked(const char *directory, const char *name)
+{
+	if (strcmp(directory, own.state) != 0 || strcmp(name, STATE_LOCK) != 0)
+		abort();
+	return locked;
+}
+
 static bool no_memory;
 
 static void *given_calloc(size_t n, size_t size)
@@ -110,6 +120,7 @@ static void *given_calloc(size_t n, size_t size)
 #define held_faults	     given_faults
 #define held_forget_detached given_forget
 #define heal		     given_heal
+#define lock_is_held	     given_locked
 #define fail		     given_fail
 #define observer_faults	     given_told
 #define jobs_limit	     given_limit
@@ -306,15 +317,55 @@ static void unfiltered_are(const char *names)
 	}
 	keeper_unfiltered(k, list, n);
 	line("faulty: %s", keeper_faulty(k));
+	if (keeper_doubts(k) != INT64_MAX)
+		line("asks again in %lld", (long long)(keeper_doubts(k) - now_ms));
+}
+
+/* They are so for longer. */
+static void unfiltered_stay(const char *names)
+{
+	unfiltered_are(names);
 	now_ms += 5000;
+	unfiltered_are(names);
+	now_ms += 5000;
+}
+
+/* A command takes one off, and says so then; or says so, and attaches it. */
+static void perhaps_not_filtered(void)
+{
+	unfiltered_are("a");
+	now_ms += 400;
+	unfiltered_are("a");
+	now_ms += 100;
+	unfiltered_are("");
+	line("locked");
+	locked = true;
+	unfiltered_are("a");
+	now_ms += 1000;
+	unfiltered_are("ab");
+	now_ms += 1000;
+	unfiltered_are("a");
+	now_ms += 250;
+	unfiltered_are("");
+	line("for too long");
+	unfiltered_are("a");
+	now_ms += 9999;
+	unfiltered_are("a");
+	now_ms += 1;
+	unfiltered_are("a");
+	line("at last");
+	unfiltered_are("ab");
+	now_ms += 1000;
+	locked = false;
+	unfiltered_are("ab");
 }
 
 static void not_filtered(void)
 {
 	unfiltered_are("");
+	unfiltered_stay("a");
 	unfiltered_are("a");
-	unfiltered_are("a");
-	unfiltered_are("ab");
+	unfiltered_stay("ab");
 	filtered = true;
 	unfiltered_are("b");
 	no_memory = true;
@@ -334,10 +385,10 @@ static void not_filtered(void)
 	unfiltered_are("");
 	keeper_state(k, NULL);
 	line("faulty: %s", keeper_faulty(k));
-	unfiltered_are("cd");
+	unfiltered_stay("cd");
 	filtered = true;
 	unfiltered_are("dc");
-	unfiltered_are("e");
+	unfiltered_stay("e");
 }
 
 static void word_for_word(void)
@@ -352,12 +403,13 @@ static void word_for_word(void)
 		     { "not now", not_now },
 		     { "without a process", no_job },
 		     { "without the state", blind },
-		     { "not filtered", not_filtered } };
+		     { "not filtered", not_filtered },
+		     { "perhaps not filtered", perhaps_not_filtered } };
 
 	for (size_t i = 0; i < sizeof(each) / sizeof(each[0]); i++) {
 		model_begin();
 		gone = NULL;
-		filtered = false;
+		filtered = locked = false;
 		state_is = (struct stat){ .st_ino = 7, .st_dev = 2 };
 		shows_begin(&shows);
 		if (keeper_open(&k, &own, NULL))

@@ -284,6 +284,20 @@ static void the_state_fails(void)
 	}
 }
 
+/* What is not filtered may be so as a command is at work: the state is read again before it is ready. */
+static void is_in_doubt(void)
+{
+	static const struct step steps[] = {
+		{ .at = 100, .fd = FD_SIGNALS, .signal = SIGCHLD, .ended = 1, .status = EXITS(0), .yes = " doubts " },
+		{ .at = 600, .fd = FD_OBSERVER },
+		{ .at = 4000, .fd = FD_LINK, .yes = " doubts " },
+		{ .at = 4100, .fd = FD_OBSERVER },
+		TERM(7000)
+	};
+
+	runs(steps, 0);
+}
+
 /* A job runs: what cannot wait is looked at all the same, but not before the first is over. */
 static void looks_while_jobs_run(void)
 {
@@ -567,6 +581,7 @@ static void word_for_word(void)
 					       { "is ended", is_ended },
 					       { "the state fails", the_state_fails },
 					       { "looks while jobs run", looks_while_jobs_run },
+					       { "is in doubt", is_in_doubt },
 					       { "is read again", is_read_again },
 					       { "lines fail", lines_fail },
 					       { "lines fail again", lines_fail_again },

@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "base/context.h"
+#include "base/lock.h"
 #include "base/log.h"
 #include "base/state_path.h"
 #include "change/heal.h"
@@ -31,9 +32,18 @@
 #define HEAL_AGAIN     1000
 #define HEAL_AGAIN_MAX 10000
 
+/*
+ * Commands take the filter off before the state says so, or say so before it is on: what is not so after DOUBT ms any
+ * more was one of these. Who holds the lock is given longer.
+ */
+#define DOUBT	     1000
+#define DOUBT_LOCKED 10000
+
 struct open_interface {
 	struct unfiltered is;
 	time_t since;
+	int64_t seen; /* first */
+	bool told;
 };
 
 struct keeper {
@@ -87,19 +97,29 @@ static void add(struct faults *faults, const char *what)
 	snprintf(faults->text + n, sizeof(faults->text) - n, "%s%s", n ? "; " : "", what);
 }
 
+static bool any_told(const struct keeper *k)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < k->open_n; i++)
+		any = any || k->open[i].told;
+	return any;
+}
+
 /* All that is wrong now; or else what was so at last. */
 static void publish(struct keeper *k)
 {
 	char text[UNFILTERED_TEXT_MAX];
 
-	k->faults.now = k->broken || k->later || k->blind || k->open_n;
+	k->faults.now = k->broken || k->later || k->blind || any_told(k);
 	k->faults.text[0] = '\0';
 	if (k->broken || k->later)
 		add(&k->faults, k->healing);
 	if (k->blind)
 		add(&k->faults, k->why_blind);
 	for (size_t i = 0; i < k->open_n; i++)
-		add(&k->faults, unfiltered_text(text, &k->open[i].is));
+		if (k->open[i].told)
+			add(&k->faults, unfiltered_text(text, &k->open[i].is));
 	if (!k->faults.now)
 		add(&k->faults, k->began);
 	observer_faults(k->observer, &k->faults);
@@ -276,11 +296,18 @@ static struct open_interface *find_open(struct open_interface *open, size_t n, c
 	return NULL;
 }
 
+static bool in_doubt(const struct keeper *k, const struct open_interface *one)
+{
+	int64_t seen = clock_ms() - one->seen;
+
+	return seen < DOUBT || (seen < DOUBT_LOCKED && lock_is_held(k->context->state, STATE_LOCK));
+}
+
 static void opens(struct keeper *k, struct open_interface *one)
 {
 	char text[UNFILTERED_TEXT_MAX];
 
-	one->since = time(NULL);
+	one->told = true;
 	warn("%s", unfiltered_text(text, &one->is));
 	begins(k, text);
 }
@@ -309,18 +336,30 @@ void keeper_unfiltered(struct keeper *k, const struct unfiltered *list, size_t n
 	for (size_t i = 0; i < n; i++) {
 		const struct open_interface *same = find_open(before, before_n, list[i].label);
 
+		open[i] = same ? *same : (struct open_interface){ .since = time(NULL), .seen = clock_ms() };
 		open[i].is = list[i];
-		if (same)
-			open[i].since = same->since;
-		else
+		if (!open[i].told && !in_doubt(k, &open[i]))
 			opens(k, &open[i]);
 	}
 	for (size_t i = 0; i < before_n; i++)
-		if (!find_open(open, n, before[i].is.label))
+		if (before[i].told && !find_open(open, n, before[i].is.label))
 			closes(k, &before[i]);
 	free(before);
 	if (n || before_n)
 		publish(k);
+}
+
+int64_t keeper_doubts(const struct keeper *k)
+{
+	int64_t now = clock_ms(), at = INT64_MAX;
+
+	for (size_t i = 0; i < k->open_n; i++) {
+		int64_t sure = k->open[i].seen + DOUBT, again = now < sure ? sure : now + LOOK_EVERY;
+
+		if (!k->open[i].told && again < at)
+			at = again;
+	}
+	return at;
 }
 
 const char *keeper_faulty(const struct keeper *k)

@@ -33,8 +33,10 @@ int64_t keeper_due(const struct keeper *keeper);
 
 /* Why the state cannot be read; NULL: it can. */
 void keeper_state(struct keeper *keeper, const char *why);
-/* All that are to be filtered and could not be. */
+/* All that are to be filtered and could not be. It is said of those that are among them the next time, too. */
 void keeper_unfiltered(struct keeper *keeper, const struct unfiltered *list, size_t n);
+/* When to read the state again and say it the next time, in ms of CLOCK_MONOTONIC; INT64_MAX: nothing is in doubt. */
+int64_t keeper_doubts(const struct keeper *keeper);
 /* What is wrong now; "": nothing. */
 const char *keeper_faulty(const struct keeper *keeper);
 

@@ -81,6 +81,7 @@ void service_see(struct service *s)
 		return;
 	keeper_unfiltered(s->keeper, list, n);
 	free(list);
+	service_look_soon(s, keeper_doubts(s->keeper));
 }
 
 /*
