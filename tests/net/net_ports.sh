@@ -229,6 +229,8 @@ renamed() {
 		"ports of edgetop are not filtered any more, as there is no such interface: edge0, edge1" "events"
 	expect 2 "$XDP_BLOOM" status
 	grep -q "ports of edgetop are to be filtered, and are not: there is no such interface" out || fail "nothing of edgetop: $(cat out)"
+	expect 1 "$XDP_BLOOM" doctor
+	grep -q "^problem  ports of edgetop  to be filtered, and are not: there is no such interface" out || fail "doctor says nothing of edgetop: $(cat out)"
 	"$XDP_BLOOM" -q attach edgelan --ports
 	wait_until "its ports, by its name" on "edge0 edge1 edge2"
 	expect 1 "$XDP_BLOOM" status

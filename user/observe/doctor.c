@@ -371,7 +371,9 @@ static void look_at_ports(const struct context *context, struct findings *found)
 	}
 	for (size_t i = 0; i < kept.rules_n && !err; i++) {
 		label_of_ports(label, kept.rules[i].name, kept.rules[i].match);
-		if (service)
+		if (!if_nametoindex(kept.rules[i].name))
+			PROBLEM(label, "to be filtered, and are not: there is no such interface");
+		else if (service)
 			OK(label, "followed by the service");
 		else
 			NOTE(label, "no service (xdp-bloom run) follows them: who comes or goes is attached or detached"

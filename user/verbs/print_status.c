@@ -11,6 +11,8 @@
 /* So many fit on a screen with all the rest. */
 #define LISTS_SHOWN 8
 
+#define MORE_TROUBLES "and %u more"
+
 static const char *const words[] = { "sound", "degraded", "not filtering", "unknown" };
 
 static double loaded_seconds(const struct status *s)
@@ -157,6 +159,8 @@ int status_text(const struct status *s)
 				  : "NOT FILTERING");
 	for (unsigned int i = 0; i < s->troubles_n; i++)
 		out_line("            %s", s->troubles[i]);
+	if (s->troubles_more)
+		out_line("            " MORE_TROUBLES, s->troubles_more);
 	interfaces_text(s);
 	ports_text(&s->ports);
 	if (s->live.g.number)
@@ -194,6 +198,8 @@ int status_json(const struct context *context, const struct status *s)
 
 	for (unsigned int i = 0; i < s->troubles_n; i++)
 		json_array_append_new(troubles, out_text(s->troubles[i]));
+	if (s->troubles_more)
+		json_array_append_new(troubles, json_sprintf(MORE_TROUBLES, s->troubles_more));
 	for (size_t i = 0; i < s->failed_n; i++)
 		json_array_append_new(failed, out_failure(&s->failed[i]));
 	status = out_json(

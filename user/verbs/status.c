@@ -23,9 +23,12 @@
 
 PRINTF(3, 4) static void trouble(struct status *s, enum soundness is, const char *fmt, ...)
 {
-	unsigned int at = s->troubles_n < TROUBLES_MAX ? s->troubles_n++ : TROUBLES_MAX - 1;
+	bool fits = s->troubles_n < TROUBLES_MAX;
+	/* Else in the place of the last, as those of a kind come in a row. */
+	unsigned int at = fits ? s->troubles_n++ : TROUBLES_MAX - 1;
 	va_list args;
 
+	s->troubles_more += !fits;
 	/* What stops the filtering comes first. */
 	if (is > s->is) {
 		memmove(s->troubles[1], s->troubles[0], at * sizeof(s->troubles[0]));
@@ -209,7 +212,8 @@ static void look_at_state(struct status *s, const struct context *context)
 				: "list '%s': its next version was refused, since %s: %.200s",
 			s->failed[i].list, utc_text(since, s->failed[i].since), s->failed[i].why);
 	if (s->failed_n > REFUSED_SHOWN)
-		trouble(s, DEGRADED, "and %zu more lists were refused: xdp-bloom lists", s->failed_n - REFUSED_SHOWN);
+		trouble(s, DEGRADED, "and %zu more %s refused: xdp-bloom lists", s->failed_n - REFUSED_SHOWN,
+			s->failed_n - REFUSED_SHOWN == 1 ? "list was" : "lists were");
 }
 
 /* Whether a server has them is told as of any list; that nobody asks it, here. */
@@ -227,7 +231,7 @@ static void look_at_feeds(struct status *s)
 			more++;
 	}
 	if (more)
-		trouble(s, DEGRADED, "and %zu more lists nobody renews: xdp-bloom feeds", more);
+		trouble(s, DEGRADED, "and %zu more list%s nobody renews: xdp-bloom feeds", more, more == 1 ? "" : "s");
 }
 
 static void look_at_fleet(struct status *s)

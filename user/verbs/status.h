@@ -26,6 +26,7 @@ struct status {
 	enum soundness is;
 	char troubles[TROUBLES_MAX][TROUBLE_MAX]; /* the worst first */
 	unsigned int troubles_n;
+	unsigned int troubles_more; /* for which there was no room */
 	struct attachment *on;
 	struct list_info *lists;
 	struct list_failure *failed;
