@@ -59,8 +59,10 @@ given() {
 	chown -h "$owner" "$path"
 	chmod "$mode" "$path"
 	expect 0 "$XDP_BLOOM" "$@"
-	[ -n "$no_sandbox" ] || expect 0 read_only "$XDP_BLOOM" "$@"
+	[ -n "$no_sandbox$writes" ] || expect 0 read_only "$XDP_BLOOM" "$@"
 }
+
+writes='' # it needs a state that can be written to
 
 # all_ways PATH COMMAND...
 all_ways() {
@@ -96,6 +98,36 @@ state_is_read() {
 		expect 2 "$XDP_BLOOM" -S plain/link/state lists
 		one_line "belongs to user $NOBODY"
 	fi
+}
+
+# A damaged file, and the journals that lie beside it: whoever puts one there decides what is in the file.
+state_is_recovered() {
+	local journal
+
+	writes=yes
+	mkdir files
+	export XDP_BLOOM_STATE=$WORK/state
+	bloom add 203.0.113.7 --force
+	cp "$XDP_BLOOM_STATE/state.db" files/damaged
+	all_ways "$WORK/files" state recover files/damaged
+	all_ways "$WORK/files/damaged" state recover files/damaged
+	chmod 1777 files
+	refused_both_ways "$WORK/files: others may write there" state recover files/damaged
+	ln -s files/damaged link
+	refused_both_ways "$WORK/files: others may write there" state recover link
+	chmod 755 files
+	for journal in wal shm journal; do
+		: >"files/damaged-$journal"
+		all_ways "$WORK/files/damaged-$journal" state recover files/damaged
+		rm "files/damaged-$journal"
+		mkfifo "files/damaged-$journal"
+		refused_both_ways "$WORK/files/damaged-$journal: not a regular file" state recover link
+		rm "files/damaged-$journal"
+	done
+	expect 2 "$XDP_BLOOM" state recover none
+	one_line "none: No such file"
+	bloom state recover files/damaged
+	is "$(get '.[].prefix' bans)" 203.0.113.7 "what was recovered"
 }
 
 # What no state lies in, but something else that would be read there.
@@ -171,4 +203,4 @@ pins_are_made() {
 	is "$(stat -c %a "$XDP_BLOOM_BPFFS/other")" 700 "the mode of our own"
 }
 
-run_cases state_is_read nothing_else_is_read config_is_read hook_is_run keys_are_read pins_are_made
+run_cases state_is_read state_is_recovered nothing_else_is_read config_is_read hook_is_run keys_are_read pins_are_made

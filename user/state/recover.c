@@ -2,6 +2,8 @@
 #include "state/recover.h"
 
 #include <errno.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -10,6 +12,7 @@
 #include "base/context.h"
 #include "base/lock.h"
 #include "base/log.h"
+#include "base/trusted_dir.h"
 #include "state/internal.h"
 #include "state/settings.h"
 
@@ -94,6 +97,31 @@ static int set_ahead(struct state *state, unsigned long long in_force)
 
 #define NOTHING "%s: nothing can be saved: %s; to begin with an empty state, move it away"
 
+/* SQLite believes the journal that lies beside it, too: nobody else may put one there. */
+static int trust_all(const char *path)
+{
+	static const char *const journals[] = { "-wal", "-shm", "-journal" };
+	static const char what[] = "what is banned";
+	char real[PATH_MAX], other[PATH_MAX + 16];
+	struct stat is;
+	int err;
+
+	if (!realpath(path, real))
+		return because(-errno, "%s: %s", path, strerror(errno));
+	snprintf(other, sizeof(other), "%s", real);
+	other[strrchr(other, '/') - other ?: 1] = '\0';
+	err = trust_directory(other) ?: trust_file(real, what);
+	for (size_t i = 0; i < sizeof(journals) / sizeof(*journals) && !err; i++) {
+		snprintf(other, sizeof(other), "%s%s", real, journals[i]);
+		if (lstat(other, &is))
+			err = errno == ENOENT ? 0 : because(-errno, "%s: %s", other, strerror(errno));
+		else
+			err = S_ISREG(is.st_mode) ? trust_file(other, what)
+						  : because(-EINVAL, "%s: not a regular file", other);
+	}
+	return err;
+}
+
 /* The damaged file is not changed: not even its journal is played into it. */
 static int open_damaged(const char *path, sqlite3 **db, struct steps *steps)
 {
@@ -155,7 +183,7 @@ int state_recover(const struct context *context, const char *path,
 	int lock, err = state_make_directory(context->state);
 
 	memset(r, 0, sizeof(*r));
-	lock = err ?: lock_take(state_path(lock_path, context->state, STATE_LOCK), context->wait);
+	lock = err ?: trust_all(path) ?: lock_take(state_path(lock_path, context->state, STATE_LOCK), context->wait);
 	if (lock < 0)
 		return lock;
 	state_exchange_undo(context->state);
