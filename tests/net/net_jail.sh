@@ -371,6 +371,44 @@ needed_again() {
 	wait_until "that it is said again" has_event guard 2
 }
 
+# shown_as VERDICT: that is what guards says of the need.
+shown_as() {
+	[ "$("$XDP_BLOOM" guards | awk '$1 == "203.0.113.7" { print $2 }')" = "$1" ]
+}
+
+# Until a service runs, guards says whom the detector bans.
+guards_says_it() {
+	banning 203.0.113.7
+	ip addr add 203.0.113.1/24 dev edge0
+	ip route add default via 203.0.113.7
+	shown_as no || fail "before: $("$XDP_BLOOM" guards)"
+	offend
+	is "$(alone)" 203.0.113.7 "whom the detector bans"
+	shown_as yes || fail "without a service: $("$XDP_BLOOM" guards)"
+	is "$(get '.needs[] | select(.address == "203.0.113.7").dropped' guards)" true "what guards says, as JSON"
+	bloom flush
+	shown_as no || fail "afterwards: $("$XDP_BLOOM" guards)"
+}
+
+# It is let go while another command holds the lock, and said when that is over.
+needed_at_once() {
+	banning 203.0.113.7
+	ip addr add 203.0.113.1/24 dev edge0
+	ip route add default via 203.0.113.7
+	ready
+	hold_lock
+	offend
+	wait_until "the detector's own bans to end" nobody_alone
+	is "$(events_of guard)" "" "what is said of it without the lock"
+	kill -KILL "$holder"
+	wait "$holder" || true
+	wait_until "what is said of it" has_event guard 1
+	banned_are "" || fail "it has a ban: $(banned)"
+	offend
+	is "$(alone)" "" "whom the detector bans again"
+	stop TERM
+}
+
 # Whoever lets everybody in, or takes back that the detector bans, lets these go, too.
 let_go_with_all() {
 	banning 203.0.113.7 2001:db8:5:5::7
@@ -385,4 +423,4 @@ let_go_with_all() {
 	is "$(get length bans)" 0 "live bans"
 }
 
-run_cases becomes_live climbs needed others alone_in_the_kernel by_two_interfaces stopped many needed_and_trusted trusted_host beside_an_image needed_again let_go_with_all
+run_cases becomes_live climbs needed others alone_in_the_kernel by_two_interfaces stopped many needed_and_trusted trusted_host beside_an_image needed_again needed_at_once guards_says_it let_go_with_all

@@ -35,7 +35,7 @@ static struct shows shows = { .file = "tests/unit/unit_jail.txt",
 
 static struct suspect_seen suspects[64];
 static struct seen detector;
-static const struct own_address *needed;
+static const struct own_address *own_need;
 static int64_t passed; /* since the beginning */
 static int seen_err, spare_err;
 
@@ -54,8 +54,8 @@ static int given_needs(struct state *state, bool destinations, own_wanted_fn *wa
 	*n = 0;
 	*list = calloc(1, sizeof(**list));
 	ENOUGH(*list);
-	if (needed && wanted(arg, needed->addr))
-		(*list)[(*n)++] = *needed;
+	if (own_need && wanted(arg, own_need->addr))
+		(*list)[(*n)++] = *own_need;
 	return 0;
 }
 
@@ -191,14 +191,14 @@ static struct suspect *add6(__u64 net, __u64 ms, unsigned int classes)
 }
 
 /* As the service does it, once. */
-static void moves(void)
+static void moves_after(const struct ranges *before)
 {
 	struct change change = { .context = &own_context };
 	int err;
 
 	printf("after %lld s\n", (long long)passed);
 	change.state = opened(true);
-	err = jail_move(&change, NULL);
+	err = jail_move(&change, NULL, before);
 	if (err)
 		printf("%s\n", reason(err));
 	ENOUGH(!state_commit(change.state));
@@ -206,6 +206,26 @@ static void moves(void)
 	jail_made(&own_context, &change.jail, 7);
 	printf("%zu banned, %zu refused, %zu spared\n", change.jail.n, change.jail.refused_n, change.jail.spared_n);
 	jail_free(&change.jail);
+}
+
+static void moves(void)
+{
+	moves_after(NULL);
+}
+
+/* The same, and who is let go before: the detector bans them no more then. */
+static void at_once(void)
+{
+	struct ranges before;
+	int err = jail_spare(&own_context, &before);
+
+	printf("%s: %zu, %zu\n", err ? reason(err) : "at once", before.n4, before.n6);
+	if (!err) {
+		detector.n = 0;
+		moves_after(&before);
+		detector.n = 3;
+	}
+	ranges_free(&before);
 }
 
 /* Its ban is over. */
@@ -275,7 +295,7 @@ static void not_these(void)
 	ENOUGH(!state_ban_put(s, &wide, &renewed) && !state_ban_put(s, &narrow, &renewed) && !state_commit(s));
 	state_close(s);
 	none();
-	needed = &gateway;
+	own_need = &gateway;
 	add4(0xcb007207, 3000, C(SYN));		/* exempt */
 	add6(0x20010db800060006, 3000, C(SYN)); /* one of its addresses is */
 	add4(0xc6336407, 3000, C(SYN));		/* banned with all of its network */
@@ -294,23 +314,39 @@ static void not_these(void)
 	passed -= 7200; /* the clock was set back */
 	moves();
 	none();
-	needed = &within;
+	own_need = &within;
 	spare_err = because(-EIO, "no map");
 	add6(0x20010db800050005, 3000, C(SYN));
 	moves();
 	spare_err = 0;
 	/* Needed since it was banned: what it has earned stays. */
 	none();
-	needed = NULL;
+	own_need = NULL;
 	add4(0xcb007103, 3000, C(SYN));
 	moves();
 	ends(0xcb007103);
 	passed += 100;
-	needed = &(struct own_address){ .addr = { 0xcb007103, 4 }, .source = { 0xcb007103, 4 }, .what = "a peer" };
+	own_need = &(struct own_address){ .addr = { 0xcb007103, 4 }, .source = { 0xcb007103, 4 }, .what = "a peer" };
 	moves();
 	moves();
-	needed = NULL;
+	own_need = NULL;
 	moves();
+	/* Let go before anything is written, and said when that is so. */
+	none();
+	own_need = &gateway;
+	add4(0xcb007101, 3000, C(SYN));
+	add6(0x20010db800060006, 3000, C(SYN));
+	add4(0xcb007102, 3000, C(SYN));
+	at_once();
+	own_need = &within;
+	at_once();
+	own_need = NULL;
+	at_once();
+	seen_err = -ENOENT;
+	at_once();
+	seen_err = because(-EPERM, "not allowed");
+	at_once();
+	seen_err = 0;
 	ranges_free(&exempt);
 }
 
@@ -332,7 +368,7 @@ static void tell(const char *name, void (*happen)(void))
 {
 	shows_begin(&shows);
 	passed = 100000;
-	needed = NULL;
+	own_need = NULL;
 	empty_directory();
 	happen();
 	shows_as(&shows, name);

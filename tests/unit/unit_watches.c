@@ -145,7 +145,7 @@ static int64_t clock_is(clockid_t clock)
 
 /* The detector, and the change that is made of what it bans. */
 static struct {
-	int seen, begin, move, commit;
+	int seen, spare, begin, move, commit;
 	size_t banned;
 	int looks, ends, commits, freed;
 	int follow, follows;
@@ -181,9 +181,22 @@ static int begins(struct change **change, struct context *context)
 	return detector.begin;
 }
 
-static int moves(struct change *change, const struct ranges *only)
+static int spares(const struct context *context, struct ranges *needed)
+{
+	struct range4 *one = malloc(sizeof(*one));
+
+	(void)context;
+	if (!one)
+		abort();
+	*one = (struct range4){ 7, 7 };
+	*needed = (struct ranges){ .v4 = one, .n4 = 1 };
+	return detector.spare;
+}
+
+static int moves(struct change *change, const struct ranges *only, const struct ranges *needed)
 {
 	(void)change;
+	CHECK(needed && needed->n4 == 1 && needed->v4->lo == 7, "others are needed");
 	detector.moving = 0;
 	for (unsigned int i = 0; i < detector.sources; i++)
 		if (!(detector.had & 1u << i) && (!only || ranges_covering(only, (struct addr){ 100 + 2 * i, 4 }) >= 0))
@@ -229,6 +242,7 @@ static int follows(const struct context *context, const struct limits *limits, s
 #define seen_free	freed
 #define change_begin	begins
 #define jail_move	moves
+#define jail_spare	spares
 #define jail_all	all_of_them
 #define change_commit	commits
 #define change_end	ends
@@ -434,12 +448,11 @@ static void jails(void)
 static void jail_jobs(void)
 {
 	static const struct {
-		int begin, move, commit, is, commits;
+		int spare, begin, move, commit, is, commits;
 	} cases[] = {
-		{ 0, 0, 0, EXIT_DONE, 1 },
-		{ -EBUSY, 0, 0, EXIT_ERROR, 0 },
-		{ 0, -EIO, 0, EXIT_ERROR, 0 },
-		{ 0, 0, -ENOSPC, EXIT_ERROR, 1 },
+		{ 0, 0, 0, 0, EXIT_DONE, 1 },	    { 0, -EBUSY, 0, 0, EXIT_ERROR, 0 },
+		{ 0, 0, -EIO, 0, EXIT_ERROR, 0 },   { 0, 0, 0, -ENOSPC, EXIT_ERROR, 1 },
+		{ -EPERM, 0, 0, 0, EXIT_ERROR, 1 },
 	};
 	const struct context context = CONTEXT_DEFAULT;
 	int quiet = dup(STDERR_FILENO);
@@ -448,6 +461,7 @@ static void jail_jobs(void)
 		int is;
 
 		memset(&detector, 0, sizeof(detector));
+		detector.spare = cases[i].spare;
 		detector.begin = cases[i].begin;
 		detector.move = cases[i].move;
 		detector.commit = cases[i].commit;

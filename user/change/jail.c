@@ -43,14 +43,26 @@ static int jailed_set(const struct seen *seen, struct ranges *set)
 	return err ?: ranges_finish(set);
 }
 
+int jail_set(const struct context *context, struct ranges *set)
+{
+	struct seen seen;
+	int err;
+
+	*set = RANGES_EMPTY;
+	err = kernel_seen(context, &seen);
+	if (err)
+		return err_is(err, ENOENT) ? 0 : err;
+	err = jailed_set(&seen, set);
+	seen_free(&seen);
+	return err;
+}
+
 bool jail_has(const struct context *context, struct addr first, unsigned int length)
 {
-	struct ranges set = RANGES_EMPTY;
-	struct seen seen;
-	bool has = !kernel_seen(context, &seen) && !jailed_set(&seen, &set) && ranges_touch(&set, first, length);
+	struct ranges set;
+	bool has = !jail_set(context, &set) && ranges_touch(&set, first, length);
 
 	ranges_free(&set);
-	seen_free(&seen);
 	return has;
 }
 
@@ -82,7 +94,7 @@ struct moving {
 	int64_t now;
 	struct seen seen;
 	struct ranges jailed, allowed, banned;
-	const struct ranges *only;
+	const struct ranges *only, *needed;
 	struct own_address *needs; /* of whom the detector bans */
 	size_t needs_n;
 };
@@ -99,6 +111,52 @@ static const struct own_address *need_of(const struct moving *m, const struct pr
 		    !((m->needs[i].addr.num ^ p->first.num) & ~addr_mask(p->first.family, p->length)))
 			return &m->needs[i];
 	return NULL;
+}
+
+static int spare_needs(struct moving *m, const struct context *context, struct ranges *needed)
+{
+	struct end_key *keys = NULL;
+	size_t n = 0;
+	int err = 0;
+
+	for (size_t i = 0; i < m->seen.n && !err; i++) {
+		struct prefix p = prefix_of(&m->seen.suspect[i]);
+
+		if (!seen_banned(&m->seen, &m->seen.suspect[i]) || !need_of(m, &p))
+			continue;
+		if (!GROW(keys, n)) {
+			err = -ENOMEM;
+			break;
+		}
+		keys[n++] = end_key_of(p.first, p.length);
+		err = ranges_add_prefix(needed, p.first, p.length);
+	}
+	/* In this order: a packet in between would have them banned again. */
+	if (n)
+		err = err ?: ranges_finish(needed) ?: kernel_spare(context, keys, n) ?: kernel_unjail_set(context, needed);
+	free(keys);
+	return err;
+}
+
+int jail_spare(const struct context *context, struct ranges *needed)
+{
+	struct moving m = { 0 };
+	struct state *state = NULL;
+	int err = kernel_seen(context, &m.seen);
+
+	*needed = RANGES_EMPTY;
+	if (err_is(err, ENOENT))
+		return 0;
+	err = err ?: jailed_set(&m.seen, &m.jailed);
+	if (!err && (m.jailed.n4 || m.jailed.n6))
+		err = state_open(&state, context, false) ?:
+		      own_addresses(state, false, is_jailed, &m.jailed, &m.needs, &m.needs_n) ?:
+		      spare_needs(&m, context, needed);
+	state_close(state);
+	free(m.needs);
+	ranges_free(&m.jailed);
+	seen_free(&m.seen);
+	return err;
 }
 
 /* False: nothing is in its way. */
@@ -225,6 +283,29 @@ static int move_one(struct moving *m, const struct suspect_seen *suspect)
 	return is_refused(m, &p, why) ? refuse(m, &p, why) : ban(m, suspect, &p);
 }
 
+/* Who was let go before, and is needed still. */
+static int say_needed(struct moving *m, struct addr first, unsigned int length)
+{
+	struct prefix p = { first, length };
+	char why[256];
+
+	return need_of(m, &p) && is_refused(m, &p, why) ? refuse(m, &p, why) : 0;
+}
+
+static int say_all_needed(struct moving *m)
+{
+	const struct ranges *set = m->needed;
+	int err = 0;
+
+	for (size_t i = 0; set && i < set->n4; i++)
+		for (uint64_t at = set->v4[i].lo; at <= set->v4[i].hi && !err; at++)
+			err = say_needed(m, (struct addr){ at, 4 }, 32);
+	for (size_t i = 0; set && i < set->n6; i++)
+		for (ip6 at = set->v6[i].lo >> 64; at <= set->v6[i].hi >> 64 && !err; at++)
+			err = say_needed(m, (struct addr){ at << 64, 6 }, 64);
+	return err;
+}
+
 static int move_all(struct moving *m)
 {
 	const struct suspect_seen *last = NULL;
@@ -232,7 +313,8 @@ static int move_all(struct moving *m)
 	int err = state_allowed(state, &m->allowed) ?:
 		  state_bans_set(state, m->now, &m->jailed, &m->banned) ?:
 		  own_addresses(state, false, is_jailed, &m->jailed, &m->needs, &m->needs_n) ?:
-		  state_strikes_fall(state, &m->ladder, m->now);
+		  state_strikes_fall(state, &m->ladder, m->now) ?:
+		  say_all_needed(m);
 
 	for (size_t i = 0; i < m->seen.n && !err; i++) {
 		const struct suspect_seen *one = &m->seen.suspect[i];
@@ -248,14 +330,27 @@ static int move_all(struct moving *m)
 	return err ?: state_strikes_bound(state);
 }
 
-int jail_move(struct change *change, const struct ranges *only)
+/* Those that were let go before, too: of whom is it asked whether this machine needs them? */
+static int add_needed(struct moving *m)
 {
-	struct moving m = { .change = change, .now = time(NULL), .only = only };
+	struct ranges either = RANGES_EMPTY;
+	int err = m->needed ? ranges_union(&either, &m->jailed, m->needed) : 0;
+
+	if (!err && m->needed) {
+		ranges_free(&m->jailed);
+		m->jailed = either;
+	}
+	return err;
+}
+
+int jail_move(struct change *change, const struct ranges *only, const struct ranges *needed)
+{
+	struct moving m = { .change = change, .now = time(NULL), .only = only, .needed = needed };
 	int err = kernel_seen(change->context, &m.seen);
 
 	if (err_is(err, ENOENT))
 		return 0;
-	err = err ?: jailed_set(&m.seen, &m.jailed) ?: state_ladder(change->state, m.ladder.seconds, &m.ladder.n);
+	err = err ?: jailed_set(&m.seen, &m.jailed) ?: add_needed(&m) ?: state_ladder(change->state, m.ladder.seconds, &m.ladder.n);
 	if (!err && (m.jailed.n4 || m.jailed.n6))
 		err = move_all(&m);
 	ranges_free(&m.jailed);

@@ -31,12 +31,19 @@ struct jail {
 };
 
 /*
- * Makes live bans of all whom the detector bans by itself, or (not NULL) of those in `only`, but for those that are
- * banned or allowed already, and those that a guard rail keeps: they are let go, and the detector is told.
+ * Whom this machine needs is let go at once, without the lock and a disk that takes something: /32 and /64, for
+ * jail_move() to say so. The caller frees them.
  */
-int jail_move(struct change *change, const struct ranges *only);
+int jail_spare(const struct context *context, struct ranges *needed);
+/*
+ * Makes live bans of all whom the detector bans by itself, or (not NULL) of those in `only`, but for those that are
+ * banned or allowed already, and those that a guard rail keeps: they are let go, and the detector is told. needed: who
+ * was let go before, or NULL.
+ */
+int jail_move(struct change *change, const struct ranges *only, const struct ranges *needed);
 /* Those: a /32 or a /64 each. The caller frees them. */
 int jail_all(const struct context *context, struct prefix **at, size_t *n);
+int jail_set(const struct context *context, struct ranges *set);
 /* The detector lets these go, too. */
 int jail_let_go(struct change *change, struct addr first, unsigned int length);
 /* Does the detector ban somebody of that prefix by itself? */

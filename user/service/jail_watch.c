@@ -38,45 +38,48 @@ bool jail_watch_due(struct jail_watch *watch, const struct context *context, int
 	return watch->runs;
 }
 
-static int move(const struct context *context, const struct ranges *only)
+static int move(const struct context *context, const struct ranges *only, const struct ranges *needed)
 {
 	struct context own = *context;
 	struct change *change;
 	int err = change_begin(&change, &own);
 
-	err = err ?: jail_move(change, only) ?: change_commit(change, NULL);
+	err = err ?: jail_move(change, only, needed) ?: change_commit(change, NULL);
 	change_end(change);
 	return err;
 }
 
 /* Who can have no ban, as beside an image without a place for it, keeps the detector's own; the others have theirs. */
-static int move_some(const struct context *context, const struct prefix *at, size_t n)
+static int move_some(const struct context *context, const struct prefix *at, size_t n, const struct ranges *needed)
 {
 	struct ranges only = RANGES_EMPTY;
 	int err = 0, behind;
 
 	for (size_t i = 0; i < n && !err; i++)
 		err = ranges_add_prefix(&only, at[i].first, at[i].length);
-	err = err ?: ranges_finish(&only) ?: move(context, &only);
+	err = err ?: ranges_finish(&only) ?: move(context, &only, needed);
 	ranges_free(&only);
 	if (n < 2 || !change_refuses(err))
 		return err;
-	err = move_some(context, at, n / 2);
-	behind = move_some(context, at + n / 2, n - n / 2);
+	err = move_some(context, at, n / 2, needed);
+	behind = move_some(context, at + n / 2, n - n / 2, needed);
 	return err ?: behind;
 }
 
 int jail_watch_run(const struct context *context, void *unused)
 {
-	int err = move(context, NULL);
+	struct ranges needed;
+	int spared = jail_spare(context, &needed), err = move(context, NULL, &needed);
 	struct prefix *at;
 	size_t n;
 
 	(void)unused;
 	if (change_refuses(err) && !jail_all(context, &at, &n)) {
-		err = move_some(context, at, n);
+		err = move_some(context, at, n, &needed);
 		free(at);
 	}
+	ranges_free(&needed);
+	err = err ?: spared;
 	return err ? fail("whom the detector bans: %s", reason(err)) : EXIT_DONE;
 }
 

@@ -313,7 +313,7 @@ static int change(const struct call *call)
 	if (!err && memcmp(&limits, &before, sizeof(limits)) != 0) {
 		/* Other limits have other maps, which know nothing of whom the detector bans. */
 		if (limits.on && before.on)
-			err = limits_do(&limits, THEN_BAN) ? jail_move(change, NULL) : let_all_go(change);
+			err = limits_do(&limits, THEN_BAN) ? jail_move(change, NULL, NULL) : let_all_go(change);
 		err = err ?: state_limits_put(change->state, &limits);
 		err = err ?: change_commit(change, limits.on || before.on ? &rebuild : NULL);
 	} else if (!err) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* guards: what this machine needs, which no ban may hit unawares */
 #include "change/change.h"
+#include "change/jail.h"
 #include "change/own_addresses.h"
 #include "kernel/ask.h"
 #include "kernel/live.h"
@@ -45,14 +46,20 @@ struct shown {
 	struct own_address *own;
 	size_t n;
 	bool *ports;
+	struct ranges jailed; /* whom the detector bans */
 };
+
+static bool is_dropped(const struct shown *s, const struct own_address *own)
+{
+	return live_drops(&s->live, own->addr) || ranges_covering(&s->jailed, own->addr) >= 0;
+}
 
 static json_t *need_json(struct shown *s, const struct own_address *own)
 {
 	char text[PREFIX_TEXT_MAX];
 
 	return json_pack("{s:s, s:s, s:o, s:b, s:b}", "address", prefix_text(text, own->addr, -1), "what", own->what,
-			 "where", out_text(own->where), "dropped", live_drops(&s->live, own->addr), "granted",
+			 "where", out_text(own->where), "dropped", is_dropped(s, own), "granted",
 			 state_granted(s->state, own->addr));
 }
 
@@ -75,7 +82,7 @@ static int show_text(struct shown *s)
 	for (size_t i = 0; i < s->n; i++) {
 		const struct own_address *own = &s->own[i];
 		char text[PREFIX_TEXT_MAX], what[OWN_TEXT_MAX];
-		const char *dropped = !live_drops(&s->live, own->addr)	   ? "no"
+		const char *dropped = !is_dropped(s, own)		   ? "no"
 				      : state_granted(s->state, own->addr) ? "granted"
 									   : "yes";
 
@@ -97,7 +104,7 @@ int verb_guards(const struct call *call)
 		return set_ports(call);
 	s.ports = calloc(TCP_PORTS, sizeof(*s.ports));
 	err = s.ports ? state_open(&s.state, call->context, false) : -ENOMEM;
-	err = err ?: state_guarded_ports(s.state, s.ports) ?: own_addresses(s.state, false, NULL, NULL, &s.own, &s.n);
+	err = err ?: state_guarded_ports(s.state, s.ports) ?: own_addresses(s.state, false, NULL, NULL, &s.own, &s.n) ?: jail_set(call->context, &s.jailed);
 	if (err) {
 		status = fail("%s", reason(err));
 	} else {
@@ -106,6 +113,7 @@ int verb_guards(const struct call *call)
 		live_close(&s.live);
 	}
 	state_close(s.state);
+	ranges_free(&s.jailed);
 	free(s.ports);
 	free(s.own);
 	return status;
