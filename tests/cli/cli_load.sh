@@ -48,6 +48,23 @@ reads_no_file_of_the_kernel() {
 	bloom load list file --if-changed
 }
 
+# A copy of it would fill the disk.
+ends_with_what_has_no_end() {
+	local device
+
+	for device in zero full random urandom; do
+		ln -sf /dev/$device link
+		expect 2 timeout 60 "$XDP_BLOOM" load list link
+		one_line "link: File too large"
+		expect 2 timeout 60 "$XDP_BLOOM" batch link
+		one_line "link: File too large"
+		echo "load list '$WORK/link'" >commands
+		expect 2 timeout 60 "$XDP_BLOOM" batch commands
+		one_line "link: File too large"
+	done
+	bloom load list /dev/null --force
+}
+
 refuses_own_addresses() {
 	veth 0
 	ip addr add 45.0.0.1/24 dev edge0
@@ -723,7 +740,7 @@ leaves_nothing_behind() {
 	verdicts 192.0.2.1=drop
 }
 
-run_cases takes_rows leaves_nothing_behind takes_the_state_away shows_one_list shows_what_was_refused one_kind wide_exceptions asks_before_it_guesses leaves_bogons_out hides_what_a_link_led_to reads_no_file_of_the_kernel refuses_own_addresses knows_all_gateways refuses_big_changes refuses_wide_lists \
+run_cases takes_rows leaves_nothing_behind takes_the_state_away shows_one_list shows_what_was_refused one_kind wide_exceptions asks_before_it_guesses leaves_bogons_out hides_what_a_link_led_to reads_no_file_of_the_kernel ends_with_what_has_no_end refuses_own_addresses knows_all_gateways refuses_big_changes refuses_wide_lists \
 	refuses_slow_poison grants_no_more_than_was_asked dry_run_changes_nothing skips_damaged_lines shadow_only_counts counts_by_list explains_every_list exceptions_without_a_roster goes_back_unconfirmed \
 	goes_back_late goes_back_by_its_own_clock goes_back_into_little_memory goes_back_without_a_build \
 	goes_back_at_the_second_try

@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <stdio.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "base/context.h"
@@ -40,13 +42,25 @@ static FILE *file_without_name(void)
 	return file;
 }
 
+/* /dev/zero, full, random and urandom: a copy of them would fill the disk. */
+static bool is_endless(int fd)
+{
+	struct stat st;
+
+	return !fstat(fd, &st) && S_ISCHR(st.st_mode) && major(st.st_rdev) == 1 &&
+	       (minor(st.st_rdev) == 5 || (minor(st.st_rdev) >= 7 && minor(st.st_rdev) <= 9));
+}
+
 int standard_keep(int from)
 {
-	FILE *copy = file_without_name();
+	FILE *copy;
 	char buf[1 << 16];
 	ssize_t got;
 	int fd;
 
+	if (is_endless(from))
+		return -EFBIG;
+	copy = file_without_name();
 	if (!copy)
 		return -errno;
 	while ((got = read(from, buf, sizeof(buf))) > 0)

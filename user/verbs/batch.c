@@ -106,7 +106,10 @@ static int open_file(const char *path, FILE **file)
 	fd = standard_keep(fileno(*file));
 	if (!input)
 		fclose(*file);
-	*file = fd < 0 ? NULL : fdopen(fd, "r");
+	*file = NULL;
+	if (fd < 0)
+		return because(fd, "%s: %s", input ? "standard input" : path, errno_text(fd));
+	*file = fdopen(fd, "r");
 	return *file ? 0 : because(-errno, "%s: %s", input ? "standard input" : path, strerror(errno));
 }
 
