@@ -547,6 +547,164 @@ static void sixteen_cpus(void)
 	many_cpus(16);
 }
 
+/* --- What a packet is ------------------------------------------------------------------------------------------------
+ */
+
+enum { LOOKS = 400000, IP_AT = 14, LONGEST = 128 };
+
+/* What detect_parse() says, of a frame that ends where its memory ends; IP is aligned. */
+static int parsed(const struct detect *d, const __u8 *frame, size_t size, int copied, struct detect_packet *packet)
+{
+	__u8 *memory = malloc(2 + size);
+	int is;
+
+	ENOUGH(memory);
+	memcpy(memory + 2, frame, size);
+	*packet = (struct detect_packet){ .classes = ~0U };
+	is = detect_parse(d, memory + 2, memory + 2 + size, copied, packet);
+	free(memory);
+	return is;
+}
+
+/* As a person would read a dump of it. Copied: behind options nothing is read. */
+static bool naive_is_syn(const __u8 *frame, size_t size, int copied)
+{
+	bool is6 = frame[12] == 0x86;
+	size_t at = IP_AT + (is6 ? 40 : 4 * (size_t)(frame[IP_AT] & 15));
+
+	if (frame[IP_AT + (is6 ? 6 : 9)] != 6 || (!is6 && copied && (frame[IP_AT] & 15) != 5))
+		return false;
+	if (!is6 && ((frame[IP_AT + 6] & 0x1f) || frame[IP_AT + 7]))
+		return false;
+	return size >= at + 14 && (frame[at + 13] & 2) && !(frame[at + 13] & 16);
+}
+
+static __u32 naive_classes(const __u8 *frame, size_t size, int copied)
+{
+	bool is6 = frame[12] == 0x86, in_parts;
+	__u8 protocol = frame[IP_AT + (is6 ? 6 : 9)];
+	__u32 classes = 0;
+
+	in_parts = is6 ? protocol == 44 : (frame[IP_AT + 6] & 0x3f) || frame[IP_AT + 7];
+	if (in_parts)
+		classes |= 1u << CLASS_FRAGMENTS;
+	if (protocol == 17)
+		classes |= 1u << CLASS_UDP;
+	if (protocol == 1 || protocol == 58)
+		classes |= 1u << CLASS_ICMP;
+	if (naive_is_syn(frame, size, copied))
+		classes |= 1u << CLASS_SYN;
+	return classes;
+}
+
+static __u64 naive_number(const __u8 *at, size_t n)
+{
+	__u64 number = 0;
+
+	for (size_t i = 0; i < n; i++)
+		number = number << 8 | at[i];
+	return number;
+}
+
+static __u8 any_of(const char *values, size_t n)
+{
+	return (__u8)values[ktap_random() % n];
+}
+
+#define ANY_OF(values) any_of(values, sizeof(values) - 1)
+
+/* IPv4 or IPv6, of what is told apart and of its neighbours. */
+static void any_frame(__u8 frame[LONGEST])
+{
+	bool is6 = ktap_random() % 2;
+
+	for (size_t i = 0; i < LONGEST; i++)
+		frame[i] = (__u8)ktap_random();
+	memcpy(frame + 12, is6 ? "\x86\xdd" : "\x08\x00", 2);
+	frame[IP_AT] = is6 ? 0x60 : 0x40 | ANY_OF("\x5\x5\x5\x6\xf\x4\x0");
+	frame[IP_AT + (is6 ? 6 : 9)] = ANY_OF("\x6\x6\x6\x11\x1\x3a\x2c\x2b\x3b\x7\x10\x2");
+	if (!is6) {
+		frame[IP_AT + 6] = ANY_OF("\x0\x0\x40\x80\x20\x10\x1f\xff");
+		frame[IP_AT + 7] = ANY_OF("\x0\x0\x0\x1");
+	} else if (ktap_random() % 2) {
+		memcpy(frame + IP_AT + 8, "\0\0\0\0\0\0\0\0\0\0\xff\xff", 12);
+		if (ktap_random() % 3)
+			frame[IP_AT + 8 + ktap_random() % 12] ^= (__u8)(1u << ktap_random() % 8);
+	}
+}
+
+static void packets_parsed(void)
+{
+	static const __u8 mapped[12] = { [10] = 0xff, 0xff };
+	struct limits limits = { .on = true, .of = { [CLASS_PACKETS] = { 100, 50, THEN_WATCH } } };
+	struct detect d = plan_of(&limits, 1, 1, 0);
+	unsigned int of[CLASSES] = { 0 }, kinds[SUSPECT_IPV6 + 1] = { 0 }, as_ipv4 = 0;
+
+	for (int look = 0; look < LOOKS; look++) {
+		__u8 frame[LONGEST];
+		size_t size = ktap_random() % (LONGEST + 1);
+		int copied = (int)(ktap_random() % 2);
+		struct detect_packet packet;
+		__u32 classes;
+		bool is6, is_mapped;
+		__u64 key, hash;
+
+		any_frame(frame);
+		is6 = frame[12] == 0x86;
+		if (!CHECK(parsed(&d, frame, size, copied, &packet) == (size >= IP_AT + (is6 ? 40 : 20)),
+			   "%zu bytes of IPv%c: there is a source, or there is none", size, is6 ? '6' : '4'))
+			break;
+		if (size < IP_AT + (is6 ? 40 : 20))
+			continue;
+		classes = naive_classes(frame, size, copied);
+		is_mapped = is6 && !memcmp(frame + IP_AT + 8, mapped, sizeof(mapped));
+		if (!CHECK(packet.classes == classes, "look %d: classes %#x, not %#x", look, packet.classes, classes))
+			break;
+		if (is6 && !is_mapped) {
+			key = naive_number(frame + IP_AT + 8, 8);
+			hash = hash_ipv6(d.hash, 0, key, 0);
+			CHECK(packet.kind == SUSPECT_IPV6 && packet.rest == naive_number(frame + IP_AT + 16, 8),
+			      "look %d: kind %llu, of another host", look, packet.kind);
+		} else {
+			key = naive_number(frame + IP_AT + (is6 ? 20 : 12), 4);
+			hash = hash_ipv4(d.hash, (__u32)key);
+			CHECK(packet.kind == SUSPECT_IPV4 && !packet.rest, "look %d: kind %llu, rest %llx", look,
+			      packet.kind, packet.rest);
+		}
+		if (!CHECK(packet.key == key && packet.hash == hash, "look %d: key %llx, not %llx", look, packet.key,
+			   key))
+			break;
+		kinds[packet.kind]++;
+		as_ipv4 += is_mapped;
+		for (enum packet_class class = 0; class < CLASSES; class ++)
+			of[class] += classes >> class & 1;
+	}
+	CHECK(kinds[SUSPECT_IPV4] > 1000 && kinds[SUSPECT_IPV6] > 1000 && as_ipv4 > 1000 && of[CLASS_SYN] > 1000 &&
+		      of[CLASS_UDP] > 1000 && of[CLASS_ICMP] > 1000 && of[CLASS_FRAGMENTS] > 1000,
+	      "too few of some kind");
+	plan_free(&d);
+}
+
+/* What has no source; and what is hidden has none either. */
+static void no_packets(void)
+{
+	static const char *const types[] = { "\x08\x06", "\x88\xcc", "\x08\x01", "\x86\xdc", "\x00\x08", "\x81\x00" };
+	struct limits limits = { .on = true, .of = { [CLASS_PACKETS] = { 100, 50, THEN_WATCH } } };
+	struct detect d = plan_of(&limits, 1, 1, 0);
+	struct detect_packet packet;
+
+	for (size_t i = 0; i < sizeof(types) / sizeof(*types); i++) {
+		__u8 frame[LONGEST] = { 0 };
+
+		/* Behind a tag: tags without end. */
+		for (size_t at = 12; at < 48; at += 4)
+			memcpy(frame + at, types[i], 2);
+		CHECK(!parsed(&d, frame, sizeof(frame), 0, &packet), "type %02x%02x has a source", frame[12],
+		      frame[13]);
+	}
+	plan_free(&d);
+}
+
 /* --- Words ----------------------------------------------------------------------------------------------------------
  */
 
@@ -603,6 +761,8 @@ int main(void)
 		{ "two CPUs", two_cpus },
 		{ "sixteen CPUs", sixteen_cpus },
 		{ "one source by many queues", many_queues },
+		{ "what a packet is", packets_parsed },
+		{ "what is no packet with a source", no_packets },
 		{ "rates in words", rates },
 	};
 
