@@ -99,6 +99,88 @@ static int naive_parse(const uint8_t *frame, size_t size, size_t *source_at)
 	return 0;
 }
 
+/* In the place of the source is what the header says behind it; of what has none, nothing is touched. */
+static void destinations(void)
+{
+	for (size_t i = 0; i < FRAME_SHAPES; i++) {
+		const struct frame_shape *shape = &frame_shapes[i];
+		_Alignas(4) uint8_t room[LEAD + FRAME_MAX];
+		uint8_t *frame = room + LEAD;
+		struct source source = { .ipv4 = 7 }, was;
+		ip6 destination = 0;
+		size_t n = shape->family == 4 ? 4 : 16;
+		int family;
+
+		frame_make_random(frame, shape);
+		family = parse_source(frame, frame + FRAME_MAX, &source);
+		was = source;
+		source_turn(&source, family);
+		if (family <= HIDDEN) {
+			CHECK(!memcmp(&was, &source, sizeof(was)), "%s: something was turned", shape->name);
+			continue;
+		}
+		/* The address is the last of its header. */
+		for (size_t at = shape->needed - n; at < shape->needed; at++)
+			destination = destination << 8 | frame[at];
+		CHECK(source_num(family, &source) == destination, "%s: another destination", shape->name);
+	}
+}
+
+/* Of all first bytes. */
+static void versions(void)
+{
+	for (unsigned int first = 0; first < 256; first++) {
+		const uint8_t byte = (uint8_t)first;
+		unsigned int wanted = first / 16 == 4 ? 0x0800 : first / 16 == 6 ? 0x86dd : 0;
+
+		CHECK(NET16(parse_version(&byte)) == wanted, "%#x: %#x, not %#x", first, NET16(parse_version(&byte)),
+		      wanted);
+	}
+}
+
+static int bare_tag(const uint8_t *bytes, size_t size)
+{
+	uint8_t *memory = malloc(size ?: 1);
+	int is;
+
+	if (!memory)
+		abort();
+	memcpy(memory, bytes, size);
+	is = parse_bare_tag(memory, memory + size);
+	free(memory);
+	return is;
+}
+
+/* What is behind a tag of VLAN 0 is another tag, or the version that the tag names. */
+static void bare_tags(void)
+{
+	static const unsigned int types[] = { 0x0800, 0x86dd, 0x8100, 0x88a8, 0, 0x8101, 0x0801, 0x0008, 0xdd86 };
+	static const unsigned int tcis[] = { 0, 0x1000, 0xe000, 0xf000, 1, 0x0800, 0x0100, 0x4500, 0x6000 };
+	unsigned int found = 0;
+
+	for (size_t type = 0; type < sizeof(types) / sizeof(*types); type++)
+		for (size_t tci = 0; tci < sizeof(tcis) / sizeof(*tcis); tci++)
+			for (unsigned int behind = 0; behind < 256; behind++)
+				for (size_t size = 0; size <= 6; size++) {
+					uint8_t bytes[6] = { [4] = (uint8_t)behind, [5] = 0xff };
+					unsigned int named = types[type];
+					bool wanted = size >= 5 && !(tcis[tci] % 4096) &&
+						      (named == 0x8100 || named == 0x88a8 ||
+						       (named == 0x0800 && behind / 16 == 4) ||
+						       (named == 0x86dd && behind / 16 == 6));
+
+					frame_put(bytes, 0, tcis[tci], 2);
+					frame_put(bytes, 2, named, 2);
+					found += wanted;
+					if (!CHECK(bare_tag(bytes, size) == wanted,
+						   "tci %#x, type %#x, %#x behind it, %zu bytes: %s", tcis[tci], named,
+						   behind, size, wanted ? "no tag" : "a tag"))
+						return;
+				}
+	/* Five that name no VLAN, in two lengths: before anything, or before sixteen first bytes. */
+	CHECK(found == 5 * 2 * (256 + 256 + 16 + 16), "%u are tags", found);
+}
+
 static void random_frames(void)
 {
 	/* What the parser looks for, and neighbours of it. */
@@ -137,6 +219,9 @@ int main(void)
 	static const struct ktap_case cases[] = {
 		{ "every header shape, cut off at every byte", every_shape },
 		{ "random frames", random_frames },
+		{ "the destination of every header shape", destinations },
+		{ "the version of every first byte", versions },
+		{ "tags of no VLAN that begin a packet", bare_tags },
 	};
 
 	return ktap_run(cases, sizeof(cases) / sizeof(*cases));
