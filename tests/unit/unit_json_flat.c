@@ -24,8 +24,9 @@ static uint64_t below(uint64_t n)
 
 #define ONE_OF(words) words[below(sizeof(words) / sizeof(*words))]
 
-static const char *const names[] = { "country", "country", "asn",   "ip",   "ip",  "network", "start", "end",
-				     "scope",	"key",	   "value", "cidr", "x y", "ip_from", "ip_to", "" };
+static const char *const names[] = { "country", "country", "asn",	"ip",		"ip",	"network", "start",
+				     "end",	"scope",   "key",	"value",	"cidr", "x y",	   "ip_from",
+				     "ip_to",	"",	   "as_number", "country_code", "name" };
 static const char *const values[] = { "\"CN\"",
 				      "\"CN\"",
 				      "\"DE\"",
@@ -68,7 +69,10 @@ static const char *fits(size_t name)
 	static const char *const addresses[] = { "\"203.0.113.7\"", "\"198.51.100.9\"", "\"2001:db8::7\"",
 						 "\"46.1.2.3\"" };
 
-	return name < 2 ? "\"CN\"" : name == 2 ? "9009" : !strcmp(names[name], "x y") ? "true" : ONE_OF(addresses);
+	return name < 2						? "\"CN\""
+	       : name == 2 || !strcmp(names[name], "as_number") ? "9009"
+	       : !strcmp(names[name], "x y")			? "true"
+								: ONE_OF(addresses);
 }
 
 static size_t make(char *text, size_t size, bool plain, const char *more)
@@ -188,22 +192,43 @@ static void known(void)
 	CHECK(flat_object(one, one + strlen(one), members, &n) == 11 && n == 1, "one");
 }
 
-static int read_table(const char *text, size_t length, const char *where, bool skip_bad, struct ranges *set,
-		      struct reader_report *report, char error[READER_TEXT_MAX])
+static int read_rows(const char *text, size_t length, const struct reader_options *options, struct ranges *set,
+		     struct reader_report *report, char error[READER_TEXT_MAX])
 {
 	char path[] = "/tmp/xdp-bloom-rows-XXXXXX";
-	struct reader_options options = { .name = "rows", .format = "json", .skip_bad = skip_bad, .hidden = true };
 	int fd = mkstemp(path), err;
 
 	if (fd < 0 || write(fd, text, length) != (ssize_t)length)
 		abort();
-	snprintf(options.where, sizeof(options.where), "%s", where);
 	error[0] = '\0';
 	*set = (struct ranges){ 0 };
-	err = reader_read(path, &options, set, report, error);
+	err = reader_read(path, options, set, report, error);
 	close(fd);
 	unlink(path);
 	return err;
+}
+
+static int read_table(const char *text, size_t length, const char *where, bool skip_bad, struct ranges *set,
+		      struct reader_report *report, char error[READER_TEXT_MAX])
+{
+	struct reader_options options = { .name = "rows", .format = "json", .skip_bad = skip_bad, .hidden = true };
+
+	snprintf(options.where, sizeof(options.where), "%s", where);
+	return read_rows(text, length, &options, set, report, error);
+}
+
+/* Rows that an escape in each makes a tree of; with the length of both texts. */
+static void make_both(char *flat, char *tree, size_t size, size_t rows, bool plain, size_t *n, size_t *m)
+{
+	char text[2048];
+
+	*n = *m = 0;
+	for (size_t i = 0; i < rows; i++) {
+		size_t length = make(text, sizeof(text), plain, "\"zz\":\"A\"");
+
+		*n += (size_t)snprintf(flat + *n, size - *n, "%s\n", text);
+		*m += (size_t)snprintf(tree + *m, size - *m, "%.*s\"\\u0041\"}\n", (int)(length - 4), text);
+	}
 }
 
 static void tables(void)
@@ -211,7 +236,7 @@ static void tables(void)
 	static const char *const wheres[] = { "country=CN", "country=CN,DE", "asn=9009", "country=CN&asn=9009",
 					      "country=",   "x y=true",	     "none=1",	 "asn=-1,0" };
 	static char flat[ROWS * 2048], tree[ROWS * 2048];
-	char text[2048], flat_error[READER_TEXT_MAX], tree_error[READER_TEXT_MAX];
+	char flat_error[READER_TEXT_MAX], tree_error[READER_TEXT_MAX];
 	struct reader_report flat_report, tree_report;
 	struct ranges flat_set, tree_set;
 	uint64_t entries = 0;
@@ -219,16 +244,10 @@ static void tables(void)
 	for (size_t t = 0; t < TABLES; t++) {
 		const char *where = ONE_OF(wheres);
 		bool skip_bad = below(4), plain = below(3);
-		size_t n = 0, m = 0, rows = 1 + below(ROWS);
+		size_t n, m;
 		int flat_err, tree_err;
 
-		for (size_t i = 0; i < rows; i++) {
-			size_t length = make(text, sizeof(text), plain, "\"zz\":\"A\"");
-
-			n += (size_t)snprintf(flat + n, sizeof(flat) - n, "%s\n", text);
-			m += (size_t)snprintf(tree + m, sizeof(tree) - m, "%.*s\"\\u0041\"}\n", (int)(length - 4),
-					      text);
-		}
+		make_both(flat, tree, sizeof(flat), 1 + below(ROWS), plain, &n, &m);
 		flat_err = read_table(flat, n, where, skip_bad, &flat_set, &flat_report, flat_error);
 		tree_err = read_table(tree, m, where, skip_bad, &tree_set, &tree_report, tree_error);
 		CHECK(!flat_err == !tree_err && !strcmp(flat_error, tree_error), "'%s', '%s'\n%s", flat_error,
@@ -248,10 +267,75 @@ static void tables(void)
 	CHECK(entries > TABLES / 4, "only %llu entries", (unsigned long long)entries);
 }
 
+/* Rows as they are told. */
+struct told {
+	char text[ROWS * 256];
+	size_t n, named;
+};
+
+static int tell(void *arg, int family, ip6 lo, ip6 hi, const struct network *network)
+{
+	struct told *told = arg;
+
+	told->n += (size_t)snprintf(told->text + told->n, sizeof(told->text) - told->n,
+				    "%d %llx%016llx %llx%016llx %u '%s' '%s'\n", family, (unsigned long long)(lo >> 64),
+				    (unsigned long long)lo, (unsigned long long)(hi >> 64), (unsigned long long)hi,
+				    network->asn, network->country, network->name);
+	told->named += network->asn || network->country[0] || network->name[0];
+	return 0;
+}
+
+static int read_networks(const char *text, size_t length, bool skip_bad, struct told *told,
+			 struct reader_report *report, char error[READER_TEXT_MAX])
+{
+	struct reader_options options = {
+		.name = "rows", .format = "json", .skip_bad = skip_bad, .hidden = true, .named = tell, .arg = told
+	};
+	struct ranges none;
+	int err;
+
+	*told = (struct told){ .n = 0 };
+	err = read_rows(text, length, &options, &none, report, error);
+	ranges_free(&none);
+	return err;
+}
+
+/* Tables of networks: whose they are is the same by both ways. */
+static void networks(void)
+{
+	static char flat[ROWS * 2048], tree[ROWS * 2048];
+	static struct told flat_told, tree_told;
+	char flat_error[READER_TEXT_MAX], tree_error[READER_TEXT_MAX];
+	struct reader_report flat_report, tree_report;
+	size_t named = 0;
+
+	for (size_t t = 0; t < TABLES; t++) {
+		bool skip_bad = below(4), plain = below(3);
+		int flat_err, tree_err;
+		size_t n, m;
+
+		make_both(flat, tree, sizeof(flat), 1 + below(ROWS), plain, &n, &m);
+		flat_err = read_networks(flat, n, skip_bad, &flat_told, &flat_report, flat_error);
+		tree_err = read_networks(tree, m, skip_bad, &tree_told, &tree_report, tree_error);
+		if (!CHECK(!flat_err == !tree_err && !strcmp(flat_error, tree_error), "'%s', '%s'\n%s", flat_error,
+			   tree_error, flat) ||
+		    !CHECK(!strcmp(flat_told.text, tree_told.text), "%s is not\n%s, of\n%s", flat_told.text,
+			   tree_told.text, flat))
+			return;
+		if (!flat_err)
+			CHECK(flat_report.entries == tree_report.entries && flat_report.bad == tree_report.bad &&
+				      flat_report.lines == tree_report.lines,
+			      "%s", flat);
+		named += flat_told.named;
+	}
+	CHECK(named > TABLES, "only %zu have a name", named);
+}
+
 static const struct ktap_case cases[] = {
 	{ "known", known },
 	{ "objects", objects },
 	{ "tables", tables },
+	{ "tables of networks", networks },
 };
 
 int main(void)

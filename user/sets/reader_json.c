@@ -322,6 +322,8 @@ static int walk_rows(struct walk *walk, json_t *value)
 	}
 	if (!json_is_object(value))
 		return err;
+	if (!walk->names[0])
+		note_names(walk, value);
 	if (walk->reader->options->named && is_network_row(value)) {
 		walk->rows++;
 		return take_named_row(walk, value);
@@ -335,8 +337,6 @@ static int walk_rows(struct walk *walk, json_t *value)
 	}
 	walk->having |= having;
 	walk->rows += having != 0;
-	if (!walk->names[0])
-		note_names(walk, value);
 	if (having)
 		return holds && having + 1 == (uint64_t)1 << where->n ? take_row(walk, value) : 0;
 	json_object_foreach(value, key, member) if (!err) err = walk_rows(walk, member);
@@ -420,7 +420,8 @@ static bool take_flat_names(struct reader *reader, const struct flat_member *row
 	if (!flat_items(row, n, items, found))
 		return false;
 	for (size_t m = 0; m < n; m++)
-		if (row[m].is_string || (*row[m].value.text >= '0' && *row[m].value.text <= '9'))
+		if (row[m].is_string || *row[m].value.text == '-' ||
+		    (*row[m].value.text >= '0' && *row[m].value.text <= '9'))
 			take_best(&best, row[m].name.text, row[m].name.len, row[m].value.text, row[m].value.len);
 	reader->network = best.network;
 	return true;
