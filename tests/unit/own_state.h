@@ -3,13 +3,20 @@
 #ifndef OWN_STATE_H
 #define OWN_STATE_H
 
+#include <endian.h>
 #include <errno.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 /* The lists in pieces of a few ranges, and none of them a whole number of ranges: no library holds them like this. */
 #define CHUNK_BYTES 100
+/* The machine's, or what a case has it be. */
+static int byte_order = BYTE_ORDER;
+#undef BYTE_ORDER
+#define BYTE_ORDER byte_order
 #include "state/list_chunks.c"
+#undef BYTE_ORDER
+#define BYTE_ORDER __BYTE_ORDER
 #include "state/settings.h"
 #include "base/context.h"
 

@@ -679,10 +679,13 @@ static void turn_numbers(char *bytes, size_t n, size_t of)
 /* One chunk of a list, of another's hand: what is sound is taken, and all else is said. */
 static void chunks_of_another(void)
 {
-	static const struct range4 good4[] = { { 1, 2 }, { 3, 9 } }, turned4[] = { { 5, 2 } },
-				   over4[] = { { 1, 5 }, { 5, 9 } }, back4[] = { { 7, 9 }, { 1, 2 } };
-	static const struct range6 good6[] = { { 1, 2 }, { 3, 9 } }, turned6[] = { { 5, 2 } },
-				   over6[] = { { 1, 5 }, { 5, 9 } }, back6[] = { { 7, 9 }, { 1, 2 } };
+	static const struct range4 good4[] = { { 0x01020304, 0x02030405 }, { 0x030405f7, 0xf6e7d8c9 } },
+				   turned4[] = { { 5, 2 } }, over4[] = { { 1, 5 }, { 5, 9 } },
+				   back4[] = { { 7, 9 }, { 1, 2 } };
+	static const struct range6 good6[] = { { 1, (ip6)0x0102030405060708 << 64 | 0x090a0b0c0d0e0f10 },
+					       { (ip6)2 << 120, (ip6)9 << 120 | 7 } },
+				   turned6[] = { { 5, 2 } }, over6[] = { { 1, 5 }, { 5, 9 } },
+				   back6[] = { { 7, 9 }, { 1, 2 } };
 	enum sum { RIGHT, NONE, WRONG, LARGE, NEGATIVE, TEXT };
 	static const struct {
 		int kind;
@@ -723,7 +726,7 @@ static void chunks_of_another(void)
 
 		/* The lowest byte first, whatever the machine. */
 		memcpy(stored, chunks[i].data ?: "", (size_t)chunks[i].bytes);
-		if (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ && chunks[i].kind != CHUNK_PACKED4)
+		if (byte_order == BIG_ENDIAN && chunks[i].kind != CHUNK_PACKED4)
 			turn_numbers(stored, (size_t)chunks[i].bytes, chunks[i].kind == CHUNK_RANGES6 ? 16 : 4);
 		sum = (uint32_t)crc32_z(0, (void *)stored, (size_t)chunks[i].bytes);
 		ENOUGH(!sqlite3_open(file, &db) &&
@@ -757,6 +760,15 @@ static void chunks_of_another(void)
 	}
 }
 
+/* On a machine of the other byte order the same is in the file, and it comes back there. */
+static void other_byte_order(void)
+{
+	byte_order = BYTE_ORDER == BIG_ENDIAN ? LITTLE_ENDIAN : BIG_ENDIAN;
+	chunks_of_another();
+	many_pieces();
+	byte_order = BYTE_ORDER;
+}
+
 int main(void)
 {
 	static const struct ktap_case cases[] = {
@@ -773,6 +785,7 @@ int main(void)
 		{ "the first end of many bans", first_end },
 		{ "how many bans there are", number_of_bans },
 		{ "chunks of another's hand", chunks_of_another },
+		{ "chunks of the other byte order", other_byte_order },
 	};
 
 	return own_state_run(cases, sizeof(cases) / sizeof(*cases));
