@@ -1,13 +1,35 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* State files that are damaged, newer, older, or another program's. */
+/* State files that are damaged, newer, older, or another program's; and disks that do not take what is written. */
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 
 #include <sqlite3.h>
 
 #include "base/log.h"
 #include "own_state.h"
 #include "state/bans.h"
+
+static int syncs_fail; /* so many of those that come */
+
+static int sync_as(long call, int fd)
+{
+	if (!syncs_fail)
+		return (int)syscall(call, fd);
+	syncs_fail--;
+	errno = EIO;
+	return -1;
+}
+
+int fsync(int fd)
+{
+	return sync_as(SYS_fsync, fd);
+}
+
+int fdatasync(int fd)
+{
+	return sync_as(SYS_fdatasync, fd);
+}
 
 /* Refused with a reason, by readers and by writers: never taken for a state without lists. */
 static bool refused(const char *what)
@@ -414,6 +436,81 @@ static void columns(void)
 	sqlite3_close(db);
 }
 
+/* What was not synced is not in force, though it stands in the log by then. */
+static void not_synced(void)
+{
+	struct state *s;
+	int err;
+
+	if (!make_state()) /* a large log would be emptied in the end */
+		return;
+	s = opened(true);
+	if (!s || !CHECK(!state_set(s, "n", 1) && !state_commit(s) && !state_again(s), "not kept"))
+		return;
+	CHECK(!state_set(s, "n", 2), "not set");
+	syncs_fail = 1;
+	err = state_commit(s);
+	CHECK(err_is(err, EIO) && !syncs_fail && strstr(reason(err), directory), "it is committed: %s", reason(err));
+	state_close(s);
+	for (int change = 0; change <= 1; change++) {
+		s = opened(change);
+		CHECK(s && state_setting(s, "n", 0) == 1, "it has come into force all the same");
+		if (s && change)
+			CHECK(!state_set(s, "n", 3) && !state_commit(s), "no more can be kept");
+		state_close(s);
+	}
+	s = opened(false);
+	CHECK(s && state_setting(s, "n", 0) == 3, "what came later is gone");
+	state_close(s);
+	empty_directory();
+}
+
+static bool log_too; /* nor can the log be read */
+
+static int open_read_only(const char *path, int flags, int mode)
+{
+	bool is_log = strstr(path, "-wal") != NULL;
+
+	if ((flags & O_ACCMODE) == O_RDONLY && !(log_too && is_log))
+		return open(path, flags, mode);
+	errno = EROFS;
+	return -1;
+}
+
+/* Of a disk that takes nothing all can be read; without the log, what the last checkpoint has. */
+static void read_only(void)
+{
+	sqlite3_vfs *vfs = sqlite3_vfs_find(NULL);
+	sqlite3_syscall_ptr usual = vfs->xGetSystemCall(vfs, "open");
+	struct state *s;
+	double n;
+
+	empty_directory();
+	s = opened(true);
+	if (!s || !CHECK(!state_set(s, "n", 1) && !state_commit(s), "not kept"))
+		return;
+	state_close(s);
+	checkpoint();
+	s = opened(true);
+	CHECK(s && !state_set(s, "n", 2) && !state_commit(s), "not kept");
+	state_close(s);
+	ENOUGH(vfs->xSetSystemCall(vfs, "open", (sqlite3_syscall_ptr)open_read_only) == SQLITE_OK);
+	for (int round = 0; round <= 1; round++) {
+		log_too = round;
+		s = opened(false);
+		n = s ? state_setting(s, "n", 0) : 0;
+		CHECK(n == (log_too ? 1 : 2), "%g is read, the log %s", n, log_too ? "cannot be" : "can be");
+		CHECK(s && state_set(s, "n", 3), "it says that it has kept something");
+		CHECK(s && sqlite3_limit(s->db, SQLITE_LIMIT_LENGTH, -1) < 1000000000, "what is read is trusted");
+		state_close(s);
+	}
+	ENOUGH(vfs->xSetSystemCall(vfs, "open", usual) == SQLITE_OK);
+	s = opened(false);
+	CHECK(s && state_setting(s, "n", 0) == 2, "it has lost what was in the log");
+	state_close(s);
+	empty_directory();
+}
+
 int main(void)
 {
 	static const struct ktap_case cases[] = {
@@ -426,6 +523,8 @@ int main(void)
 		{ "ranges that are not packed", ranges_of_before },
 		{ "files of others", foreign_files },
 		{ "files that were crafted", crafted_files },
+		{ "a commit that is not synced", not_synced },
+		{ "a disk that takes nothing", read_only },
 	};
 
 	return own_state_run(cases, sizeof(cases) / sizeof(*cases));
