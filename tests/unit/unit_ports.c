@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * attach --ports: which ports get an entry and which lose theirs, what is asked of the kernel in which order, and what
- * becomes of it where a call fails; over a state in a directory of the test's own, word for word.
+ * becomes of it where a call fails; over a state in a directory of the test's own, word for word. And what is kept
+ * under other names of interfaces, which comes under their own.
  */
 #include "own_state.h"
 
@@ -10,6 +11,7 @@
 
 #include "base/errand.h"
 #include "base/label.h"
+#include "base/other_name.h"
 #include "base/ports.h"
 #include "bpf/abi.h"
 #include "change/attach.h"
@@ -205,6 +207,24 @@ static int given_forget(struct state *state, const char *name, bool leaves)
 #define state_port_put	     given_port_put
 #define state_port_forget    given_forget
 #include "change/ports.c"
+
+/* "alt1" is eth1's, too; and "alt" is nobody's. */
+static bool given_other(const char *name, char own[IF_NAMESIZE])
+{
+	if (strncmp(name, "alt", 3) != 0 || !name[3])
+		return false;
+	snprintf(own, IF_NAMESIZE, "eth%s", name + 3);
+	return true;
+}
+
+#define is_other_name given_other
+#define has	      has_own
+#define settle	      settle_own
+#define is_port	      is_kept_port
+#include "change/own_names.c"
+#undef is_port
+#undef has
+#undef settle
 #undef state_again
 #undef state_commit
 #undef state_interface_put
@@ -584,15 +604,93 @@ static void ports_are_asked(void)
 	asked("and that fails", one, 1, 0);
 }
 
+/* --- other names --- */
+
+static void row(const char *name, const char *of, bool leaves)
+{
+	struct port_row is = { .leaves = leaves };
+
+	snprintf(is.name, sizeof(is.name), "%s", name);
+	snprintf(is.of, sizeof(is.of), "%s", of);
+	if (state_port_put(its.state, &is))
+		abort();
+}
+
+static void own_names(const char *what)
+{
+	int err;
+
+	puts(what);
+	err = own_names_settle(its.state);
+	printf("  %s\n", err ? reason(err) : "done");
+	state_close(its.state);
+	its.state = opened(true);
+	if (!its.state)
+		abort();
+	show();
+}
+
+/* Of rules, each with its ports; of what is filtered itself; and what a port is called is the kernel's own. */
+static void under_other_names(void)
+{
+	quiet = true;
+	follow("alt5", "skb", true, MATCH_DESTINATION);
+	follow("alt5", "tc", false, MATCH_LEAVING(MATCH_SOURCE));
+	follow("br0", "native", false, MATCH_SOURCE);
+	row("p1", "alt5", false);
+	row("p2", "alt5", false);
+	row("p3", "alt5", true);
+	row("p4", "br0", false);
+	row("alt7", "br0", false);
+	entry("alt7", MATCH_SOURCE);
+	entry("alt1", MATCH_DESTINATION);
+	entry("alt2", MATCH_LEAVING(MATCH_SOURCE));
+	entry("alt", MATCH_SOURCE);
+	quiet = false;
+	commit();
+}
+
+static void other_names(void)
+{
+	struct pending pending = { .kind = PENDING_INTERFACE, .deadline = PENDING_IN_PROGRESS };
+
+	under_other_names();
+	own_names("all have other names");
+	own_names("and have their own now");
+	begin();
+	under_other_names();
+	quiet = true;
+	entry("eth1", MATCH_SOURCE);
+	entry("eth2", MATCH_SOURCE);
+	follow("eth5", "native", false, MATCH_SOURCE);
+	quiet = false;
+	commit();
+	own_names("some have an entry under their own");
+	begin();
+	under_other_names();
+	label_of(pending.name, "alt1", MATCH_DESTINATION);
+	if (state_pending_add(its.state, &pending))
+		abort();
+	commit();
+	own_names("one waits for confirmation");
+	for (int at = 1; at <= 11; at++) {
+		begin();
+		under_other_names();
+		fails_at = at;
+		printf("-- call %d fails\n", at);
+		own_names("all have other names");
+	}
+}
+
 static void word_for_word(void)
 {
 	static const struct scene scenes[] = {
-		{ "come and go", come_and_go },	       { "a bridge goes", bridge_goes },
-		{ "ports go too", ports_go_too },      { "cannot go", cannot_go },
-		{ "directions", directions },	       { "of their own", of_their_own },
-		{ "come fails", come_fails },	       { "goes fails", goes_fails },
-		{ "attach fails", attach_fails },      { "attach fails otherwise", attach_fails_otherwise },
-		{ "ports are asked", ports_are_asked }
+		{ "come and go", come_and_go },		{ "a bridge goes", bridge_goes },
+		{ "ports go too", ports_go_too },	{ "cannot go", cannot_go },
+		{ "directions", directions },		{ "of their own", of_their_own },
+		{ "come fails", come_fails },		{ "goes fails", goes_fails },
+		{ "attach fails", attach_fails },	{ "attach fails otherwise", attach_fails_otherwise },
+		{ "ports are asked", ports_are_asked }, { "other names", other_names }
 	};
 
 	shows_scenes(&shows, scenes, sizeof(scenes) / sizeof(scenes[0]), begin);
