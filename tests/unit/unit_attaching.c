@@ -1061,13 +1061,22 @@ static void purges(const char *what, const char *more)
 	close(open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
 	snprintf(path, sizeof(path), "%s/%s", directory, more ?: "events");
 	close(open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
+	for (char other = 'a'; other < 'i' && strstr(what, "beside many"); other++) {
+		snprintf(path, sizeof(path), "%s/%c", directory, other);
+		close(open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
+	}
 	err = purge(&context, &stopped);
 	shows_text("  ", err ? reason(err) : "done");
 	if (stopped)
 		puts("  stopped");
 	shows_left("STATE", directory);
 	shows_left("PINS", pins);
+	snprintf(path, sizeof(path), "%s/%s", directory, more ?: "events");
 	remove(path);
+	for (char other = 'a'; other < 'i'; other++) {
+		snprintf(path, sizeof(path), "%s/%c", directory, other);
+		remove(path);
+	}
 	snprintf(path, sizeof(path), "%s/links", pins);
 	remove(path);
 	rmdir(pins);
@@ -1097,6 +1106,8 @@ static void purged(void)
 	purges("with a file of others", "mine");
 	remains = "state.db";
 	purges("one remains", NULL);
+	remains = "state.db";
+	purges("one remains beside many of others", NULL);
 	remains = "links";
 	purges("a pin remains", NULL);
 	remains = systemctl_at = NULL;

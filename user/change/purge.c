@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <string.h>
@@ -66,9 +67,10 @@ static bool is_kept(const char *name)
 /* Then the directory, if nothing else lies in it. */
 static int remove_ours(const char *directory, bool (*is_ours)(const char *name))
 {
-	char path[STATE_PATH_MAX];
+	char path[STATE_PATH_MAX], theirs[NAME_MAX + 1] = "";
 	struct dirent *entry;
 	DIR *dir = opendir(directory);
+	int err = 0;
 
 	if (!dir)
 		return errno == ENOENT ? 0 : because(-errno, "%s: %s", directory, strerror(errno));
@@ -76,18 +78,18 @@ static int remove_ours(const char *directory, bool (*is_ours)(const char *name))
 		if (is_ours(entry->d_name))
 			pin_remove(state_path(path, directory, entry->d_name));
 	rewinddir(dir);
-	while ((entry = readdir(dir)) && (!strcmp(entry->d_name, ".") || !strcmp(entry->d_name, "..")))
-		;
-	if (entry && is_ours(entry->d_name)) {
-		int err = because(-EIO, "%s/%s cannot be removed", directory, entry->d_name);
-
-		closedir(dir);
-		return err;
+	while (!err && (entry = readdir(dir))) {
+		if (is_ours(entry->d_name))
+			err = because(-EIO, "%s/%s cannot be removed", directory, entry->d_name);
+		else if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+			snprintf(theirs, sizeof(theirs), "%s", entry->d_name);
 	}
-	if (entry)
-		warn("%s stays: '%s' in it is not of xdp-bloom", directory, entry->d_name);
 	closedir(dir);
-	return entry || !rmdir(directory) ? 0 : because(-errno, "%s: %s", directory, strerror(errno));
+	if (err)
+		return err;
+	if (*theirs)
+		warn("%s stays: '%s' in it is not of xdp-bloom", directory, theirs);
+	return *theirs || !rmdir(directory) ? 0 : because(-errno, "%s: %s", directory, strerror(errno));
 }
 
 static int remove_all(const struct context *context)
