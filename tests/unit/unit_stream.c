@@ -6,8 +6,11 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -15,10 +18,17 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/stop.h"
 #include "feeds/stream.h"
 #include "ktap.h"
 
 static char directory[200], file[220];
+
+#define NEEDED(is)               \
+	do {                     \
+		if (!(is))       \
+			abort(); \
+	} while (0)
 
 /* --- A socket --- */
 
@@ -145,7 +155,8 @@ static unsigned long long answer(const char *line, bool json, unsigned long long
 		return 0;
 	if (sscanf(line, json ? "{\"unsaid\":%llu}" : "no more %llu", &more) == 1)
 		return more;
-	CHECK(sscanf(line, json ? "{\"refused\":%llu,\"why\":\"it? is" : "no %llu it? is", no) == 1, "'%s'", line);
+	CHECK(sscanf(line, json ? "{\"refused\":%llu,\"why\":\"it? is" : "no %llu it? is", no) == 1, "'%s'",
+	      line ?: "its end");
 	return 1;
 }
 
@@ -232,7 +243,8 @@ static void expect(struct stream *s, const char *wanted)
 	size_t length;
 	char *line = next_line(s, &length);
 
-	CHECK(wanted ? line && !strcmp(line, wanted) : !line, "'%s', and not '%s'", line, wanted);
+	CHECK(wanted ? line && !strcmp(line, wanted) : !line, "'%s', and not '%s'", line ?: "its end",
+	      wanted ?: "its end");
 }
 
 static int closed(struct stream *s)
@@ -321,6 +333,254 @@ static void commands(void)
 	CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 126, "status %x", (unsigned int)status);
 }
 
+/* --- Where something fails --- */
+
+static bool no_process;
+static int drained = -1; /* read while something is waited for */
+static unsigned int waits;
+pid_t __real_fork(void);
+pid_t __wrap_fork(void);
+void __real_stop_poll(struct pollfd *fds, nfds_t n, const struct timespec *time);
+void __wrap_stop_poll(struct pollfd *fds, nfds_t n, const struct timespec *time);
+
+pid_t __wrap_fork(void)
+{
+	errno = EAGAIN;
+	return no_process ? -1 : __real_fork();
+}
+
+/* As much of what was written as is there. */
+static size_t drain(int fd, char *text, size_t size)
+{
+	size_t n = 0;
+	ssize_t got;
+
+	fcntl(fd, F_SETFL, O_NONBLOCK);
+	while (n + 1 < size && (got = read(fd, text + n, size - n - 1)) > 0)
+		n += (size_t)got;
+	text[n] = '\0';
+	return n;
+}
+
+void __wrap_stop_poll(struct pollfd *fds, nfds_t n, const struct timespec *time)
+{
+	static char text[1 << 17];
+
+	waits++;
+	if (drained >= 0)
+		drain(drained, text, sizeof(text));
+	__real_stop_poll(fds, n, time);
+}
+
+static int was_error, said_to;
+
+static void hush(void)
+{
+	was_error = dup(STDERR_FILENO);
+	said_to = memfd_create("said", MFD_CLOEXEC);
+	dup2(said_to, STDERR_FILENO);
+}
+
+/* What was said meanwhile is this, word for word. */
+static void said_is(const char *wanted)
+{
+	static char text[4096];
+	ssize_t got = pread(said_to, text, sizeof(text) - 1, 0);
+
+	text[got > 0 ? got : 0] = '\0';
+	dup2(was_error, STDERR_FILENO);
+	close(was_error);
+	close(said_to);
+	CHECK(!strcmp(text, wanted), "it says '%s', and not '%s'", text, wanted);
+}
+
+static int next_fd(void)
+{
+	int fd = dup(STDIN_FILENO);
+
+	close(fd);
+	return fd;
+}
+
+/* Without a process or a pipe nothing is left open, and nobody is waited for, or killed, at its end. */
+static void no_command(void)
+{
+	char *const command[] = { "true", NULL };
+	int free_one = next_fd(), err;
+	struct rlimit was, few;
+	struct stream s;
+
+	no_process = true;
+	s = opened(NULL, command, EAGAIN);
+	no_process = false;
+	CHECK(next_fd() == free_one && !s.child && s.in == -1, "%d is the next, child %d", next_fd(), (int)s.child);
+	CHECK(!stream_close(&s), "a status");
+	NEEDED(!getrlimit(RLIMIT_NOFILE, &was));
+	for (int n = 0; n < 4; n++) {
+		few = (struct rlimit){ (rlim_t)(free_one + n), was.rlim_max };
+		NEEDED(!setrlimit(RLIMIT_NOFILE, &few));
+		s = (struct stream){ 0 };
+		err = stream_open(&s, NULL, command);
+		NEEDED(!setrlimit(RLIMIT_NOFILE, &was));
+		CHECK(err_is(err, EMFILE) && !strcmp(reason(err), "true: Too many open files"), "'%s'",
+		      err ? reason(err) : "no error");
+		CHECK(next_fd() == free_one && !s.child, "with %d: %d is the next, not %d", n, next_fd(), free_one);
+		CHECK(!stream_close(&s), "a status");
+	}
+}
+
+static bool is_open(int fd)
+{
+	return fcntl(fd, F_GETFD) >= 0;
+}
+
+/* Of its pipes this end alone is kept: otherwise neither would see the other's end. */
+static void ends_of_pipes(void)
+{
+	char *const command[] = { "true", NULL };
+	int first = next_fd();
+	struct stream s = opened(NULL, command, 0);
+	struct stat in, out, at;
+	int n = 0;
+
+	NEEDED(!fstat(s.in, &in) && !fstat(s.out, &out) && in.st_ino != out.st_ino);
+	for (int fd = first; fd < first + 8; fd++)
+		n += is_open(fd) && !fstat(fd, &at) && (at.st_ino == in.st_ino || at.st_ino == out.st_ino);
+	CHECK(n == 2, "%d ends are open", n);
+	CHECK((fcntl(s.in, F_GETFL) & O_ACCMODE) == O_RDONLY && (fcntl(s.out, F_GETFL) & O_ACCMODE) == O_WRONLY,
+	      "another end");
+	CHECK(!closed(&s) && !is_open(s.in) && !is_open(s.out) && next_fd() == first, "something is left");
+}
+
+static void broken(void)
+{
+	struct stream s = {
+		.name = "name", .in = open(directory, O_RDONLY | O_CLOEXEC), .room = 100, .text = malloc(101)
+	};
+	int ends[2];
+
+	NEEDED(s.in >= 0 && s.text && !pipe(ends));
+	close(ends[0]);
+	s.out = ends[1];
+	signal(SIGPIPE, SIG_IGN);
+	hush();
+	CHECK(!stream_read(&s) && s.ended, "a directory has lines");
+	stream_acknowledge(&s, 7);
+	CHECK(s.out == -1 && s.due == 7 && !s.told && is_open(ends[1]), "it is told");
+	stream_acknowledge(&s, 8);
+	CHECK(!stream_tell(&s), "something is due still");
+	said_is("xdp-bloom: name: Is a directory\n"
+		"xdp-bloom: name: what is in force cannot be acknowledged any more: Broken pipe; lines are taken as before\n");
+	CHECK(!closed(&s), "a status");
+	close(ends[1]);
+	/* Over a socket its end is what its writer sees. */
+	NEEDED((s.in = open(directory, O_RDONLY | O_CLOEXEC)) >= 0);
+	s = (struct stream){ .name = "name", .in = s.in, .out = -1, .shared = true, .room = 100, .text = malloc(101) };
+	hush();
+	CHECK(!stream_read(&s) && s.ended, "a directory has lines");
+	said_is("");
+	stream_end(&s);
+}
+
+/* A pipe with no room, whose reader is there. */
+static struct stream deaf(int ends[2])
+{
+	struct stream s = { .name = "name", .in = -1, .room = 4096, .text = malloc(4097) };
+	static const char some[4096];
+
+	NEEDED(s.text && !pipe2(ends, O_NONBLOCK | O_CLOEXEC));
+	while (write(ends[1], some, sizeof(some)) > 0)
+		;
+	s.out = ends[1];
+	return s;
+}
+
+/* What it waits for and what it says comes in by one pipe: it has a line once it has said one. */
+static void stalled(void)
+{
+	static char text[1 << 17];
+	int ends[2], own[2], was = dup(STDERR_FILENO);
+	struct stream s = deaf(ends);
+	int64_t before = clock_ms();
+	size_t length;
+	char *line;
+
+	NEEDED(!pipe2(own, O_NONBLOCK | O_CLOEXEC));
+	s.in = own[0];
+	stream_acknowledge(&s, 9);
+	CHECK(s.stalled >= before && s.stalled <= clock_ms() && stream_tell(&s), "it does not stall");
+	s.stalled -= 10000;
+	dup2(own[1], STDERR_FILENO);
+	line = next_line(&s, &length);
+	CHECK(line && !strcmp(line,
+			      "xdp-bloom: name: nobody has read for 10 s what is acknowledged, up to line 9; lines"
+			      " are taken as before"),
+	      "'%s'", line ?: "its end");
+	CHECK(s.stall_said && s.stalled, "it is not known that it was said");
+	/* Once; then what else there is to say, when it is time. */
+	s.bad.more = 5;
+	s.bad.last = 30;
+	s.bad.since = clock_ms() - 1000;
+	line = next_line(&s, &length);
+	CHECK(line && !strcmp(line, "xdp-bloom: name: and 5 more lines up to line 30 were not taken"), "'%s'",
+	      line ?: "its end");
+	CHECK(!s.bad.more, "%llu more", s.bad.more);
+	dup2(was, STDERR_FILENO);
+	close(was);
+	drain(ends[0], text, sizeof(text));
+	CHECK(!stream_tell(&s) && s.told == 9 && !s.stalled && !s.stall_said, "told %llu", s.told);
+	drain(ends[0], text, sizeof(text));
+	CHECK(!strcmp(text, "ok 9\n"), "'%s'", text);
+	closed(&s);
+	close(own[1]);
+	close(ends[0]);
+	close(ends[1]);
+}
+
+/* At its end it waits for who reads late. */
+static void reads_late(void)
+{
+	int ends[2];
+	struct stream s = deaf(ends);
+	char text[100];
+
+	stream_acknowledge(&s, 12);
+	drained = ends[0];
+	waits = 0;
+	hush();
+	CHECK(!closed(&s) && waits == 1 && s.told == 12, "told %llu, waited %u times", s.told, waits);
+	said_is("");
+	drained = -1;
+	drain(ends[0], text, sizeof(text));
+	CHECK(!strcmp(text, "ok 12\n"), "'%s'", text);
+	close(ends[0]);
+	close(ends[1]);
+}
+
+/* Who is told to end waits for nobody, and ends the command. */
+static void stopped(void)
+{
+	char *const command[] = { "sh", "-c", "echo one; exec sleep 1000", NULL };
+	int ends[2];
+	struct stream s = deaf(ends);
+
+	stream_acknowledge(&s, 12);
+	stop_asked = SIGTERM;
+	waits = 0;
+	hush();
+	CHECK(!closed(&s) && !waits, "it waits %u times", waits);
+	said_is("xdp-bloom: name: all lines up to 12 are in force, and nobody reads that\n");
+	close(ends[0]);
+	close(ends[1]);
+	stop_asked = 0;
+	s = opened(NULL, command, 0);
+	expect(&s, "one");
+	stop_asked = SIGTERM;
+	CHECK(!closed(&s), "its status is another's doing");
+	stop_asked = 0;
+	CHECK(waitpid(s.child, NULL, WNOHANG) < 0 && errno == ECHILD, "it is still there");
+}
+
 /* Of many bad lines a second only some are said, and how many more there were. */
 static void many_bad(void)
 {
@@ -354,8 +614,11 @@ static void many_bad(void)
 int main(void)
 {
 	static const struct ktap_case cases[] = {
-		{ "lines", lines },	{ "longest", longest },	  { "answers", answers },   { "files", files },
-		{ "writers", writers }, { "commands", commands }, { "many_bad", many_bad },
+		{ "lines", lines },	  { "longest", longest },	{ "answers", answers },
+		{ "files", files },	  { "writers", writers },	{ "commands", commands },
+		{ "many_bad", many_bad }, { "no command", no_command }, { "ends of pipes", ends_of_pipes },
+		{ "broken", broken },	  { "stalled", stalled },	{ "read late", reads_late },
+		{ "stopped", stopped },
 	};
 	int status;
 
