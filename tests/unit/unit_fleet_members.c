@@ -294,6 +294,13 @@ static void snapshots(void)
 	CHECK(!m.marks_n, "the program has begun again, and a snapshot goes on");
 }
 
+/* It is there once it has ended: nothing is missing of it. */
+static void of_snapshot_end(const char *name)
+{
+	take("snapshot", name, "", "", "", "");
+	take("snapshot-end", name, "complete", EPOCH, "4", "7-1");
+}
+
 static bool takes_none;
 int __real_state_fleet_at_put(struct state *state, const struct fleet_at *at);
 int __wrap_state_fleet_at_put(struct state *state, const struct fleet_at *at);
@@ -320,11 +327,106 @@ static void not_taken(void)
 	SAYS("took\ta\t5-2\n");
 }
 
+/* Of a snapshot neither: that it ended is not known to anybody. */
+static void end_not_taken(void)
+{
+	begin();
+	of_snapshot_end("a");
+	takes_none = true;
+	CHECK(err_is(members_into_force(&m), EIO), "it is in force");
+	takes_none = false;
+	SAYS("");
+	CHECK(!of("a")->kept && !of("a")->snapshot && !m.marks_n && !m.orders_n, "%zu marks", m.marks_n);
+	is_at("a", 0, "");
+	of_snapshot_end("a");
+	CHECK(!members_into_force(&m), "not in force");
+	SAYS("took\ta\t7-1\n");
+	is_at("a", 4, "7-1");
+}
+
+static bool gives_none;
+int __real_state_members(struct state *state, struct member **members, size_t *n);
+int __wrap_state_members(struct state *state, struct member **members, size_t *n);
+
+int __wrap_state_members(struct state *state, struct member **members, size_t *n)
+{
+	return gives_none ? -EIO : __real_state_members(state, members, n);
+}
+
+/* Nobody is taken for one who is not followed any more while that cannot be read. */
+static void not_read(void)
+{
+	struct state *s;
+
+	begin();
+	rule("a", MEMBER_ACCEPTED, 10);
+	expect();
+	SAYS("follow\ta\t-\t0\t-\t10\n");
+	s = opened(false);
+	gives_none = true;
+	CHECK(err_is(members_expect(&m, s), EIO), "it is read");
+	gives_none = false;
+	state_close(s);
+	SAYS("");
+}
+
+static const char *refuses; /* what ends with .66 */
+static size_t in_force;
+int __real_into_force(struct into_force *f, struct ban_order *given, size_t n);
+int __wrap_into_force(struct into_force *f, struct ban_order *given, size_t n);
+
+int __wrap_into_force(struct into_force *f, struct ban_order *given, size_t n)
+{
+	if (!refuses)
+		return __real_into_force(f, given, n);
+	for (size_t i = 0; i < n; i++) {
+		if ((given[i].prefix.first.num & 255) != 66) {
+			in_force++;
+			continue;
+		}
+		f->refused_n++;
+		f->refused(f->arg, i, refuses);
+	}
+	f->done(f->arg, n);
+	return 0;
+}
+
+/* Each refusal counts for whoever said it, with its reason, which may be anything. */
+static void refused_by_rail(void)
+{
+	struct member_seen *seen;
+	size_t n;
+
+	begin();
+	take("+", "a", "192.0.2.1", "0", "", "");
+	take("+", "b", "192.0.2.66", "0", "", "");
+	take("+", "c", "192.0.2.66", "0", "", "");
+	take("-", "a", "192.0.2.2", "0", "", "");
+	take("+", "c", "198.51.100.66", "0", "", "");
+	take("at", "c", EPOCH, "5", "5-1", "0");
+	refuses = "that is \033you";
+	in_force = 0;
+	CHECK(!members_into_force(&m) && in_force == 2, "%zu are in force", in_force);
+	refuses = NULL;
+	CHECK(!of("a")->refused && !of("a")->bad && !*of("a")->why, "a: %zu refused", (size_t)of("a")->refused);
+	CHECK(of("b")->refused == 1 && of("b")->bad == 1 && !strcmp(of("b")->why, "that is ?you"),
+	      "b: %zu refused, '%s'", (size_t)of("b")->refused, of("b")->why);
+	CHECK(of("c")->refused == 2 && of("c")->bad == 2 && !strcmp(of("c")->why, "that is ?you"),
+	      "c: %zu refused, '%s'", (size_t)of("c")->refused, of("c")->why);
+	/* How far it is goes on behind it. */
+	is_at("c", 5, "5-1");
+	SAYS("took\tc\t5-1\n");
+	CHECK(!members_seen(&m, &seen, &n) && n == 3 && seen[2].bad == 2 && !strcmp(seen[2].why, "that is ?you"),
+	      "%zu members", n);
+	free(seen);
+}
+
 int main(void)
 {
 	static const struct ktap_case cases[] = {
-		{ "followed", followed },   { "orders", orders },	{ "places", places },
-		{ "snapshots", snapshots }, { "not taken", not_taken },
+		{ "followed", followed },   { "orders", orders },	    { "places", places },
+		{ "snapshots", snapshots }, { "not taken", not_taken },	    { "its end not taken", end_not_taken },
+		{ "not read", not_read },   { "refused", refused_by_rail },
 	};
 
 	return own_state_run(cases, sizeof(cases) / sizeof(*cases));
