@@ -3,9 +3,34 @@
  * Lines of the config file that go on, and the fleet: which process begins, is told to end, and begins again, and when,
  * while lines come and go; word for word.
  */
+#include <stdlib.h>
+#include <string.h>
+
 #include "model_jobs.h"
 
+static int memory = -1; /* so many allocations succeed, and the next does not; below 0: all do */
+
+static bool no_memory(void)
+{
+	return memory >= 0 && !memory--;
+}
+
+static void *given_calloc(size_t n, size_t size)
+{
+	return no_memory() ? NULL : calloc(n, size);
+}
+
+static char *given_strdup(const char *text)
+{
+	return no_memory() ? NULL : strdup(text);
+}
+
+#undef strdup
+#define calloc given_calloc
+#define strdup given_strdup
 #include "service/followers.c"
+#undef calloc
+#undef strdup
 
 static const struct shown known[] = {
 #include "unit_followers.txt"
@@ -188,6 +213,21 @@ static void fleets(void)
 	turn();
 }
 
+/* Whose words find no room is left out, and the others are not; with the next config file it begins. */
+static void no_room(void)
+{
+	for (int i = 0; i < 8; i++) {
+		line("%d allocations succeed", i);
+		memory = i;
+		CONFIG("follow exec a", "follow b");
+		memory = -1;
+		turn();
+		CONFIG("follow exec a", "follow b");
+		turn();
+		followers_stop(&all);
+	}
+}
+
 static void word_for_word(void)
 {
 	static const struct {
@@ -196,7 +236,8 @@ static void word_for_word(void)
 	} each[] = { { "it begins again", again },
 		     { "lines change", lines_change },
 		     { "announcements", announcers },
-		     { "a fleet", fleets } };
+		     { "a fleet", fleets },
+		     { "no memory", no_room } };
 
 	for (size_t i = 0; i < sizeof(each) / sizeof(each[0]); i++) {
 		model_begin();

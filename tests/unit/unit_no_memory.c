@@ -3,8 +3,10 @@
  * Each allocation of what builds, reads and keeps lists fails once: either whoever asked gets -ENOMEM, or it is done
  * all the same, and rightly. The libraries' own allocations succeed. A sanitizer sees what is left behind.
  */
+#include <fcntl.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 
 #include "own_state.h"
 
@@ -12,6 +14,9 @@
 #include "base/words.h"
 #include "bpf/decide.h"
 #include "change/ends.h"
+#include "feeds/decisions.h"
+#include "feeds/route_table.h"
+#include "feeds/stream.h"
 #include "filter/build.h"
 #include "filter/edit.h"
 #include "filter/plan_sizes.h"
@@ -23,6 +28,10 @@
 #include "image/union.h"
 #include "observe/explain.h"
 #include "observe/history.h"
+#include "observe/passing.h"
+#include "observe/pcapng.h"
+#include "observe/replay_table.h"
+#include "observe/senders.h"
 #include "ranges_have.h"
 #include "sets/owned.h"
 #include "sets/prefixes.h"
@@ -30,6 +39,8 @@
 #include "sets/writer.h"
 #include "service/config.h"
 #include "service/feeds.h"
+#include "service/jobs.h"
+#include "service/reload.h"
 #include "state/bans.h"
 #include "state/feeds.h"
 #include "state/fleet.h"
@@ -43,6 +54,7 @@
 #define source list_source /* bpf/parse.h has another */
 #include "state/sources.h"
 #undef source
+#include "verbs/list_files.h"
 
 /* The linker has all calls of the command's own code come here; in children, too. */
 void *__real_malloc(size_t size);
@@ -632,21 +644,234 @@ static int remembers(void)
 	return err;
 }
 
+/* --- Feeds --- */
+
+static bool none_of_them(void *arg, struct addr first, unsigned int length)
+{
+	(void)arg;
+	(void)first;
+	(void)length;
+	return false;
+}
+
+#define ROUTES 300u
+
+static int put_route(struct route_table *t, uint32_t i)
+{
+	struct route r = { .first = 0x0a000000 + (i << 8), .family = 4, .length = 24 };
+
+	return i % 3 ? routes_put(t, &r, 1) : routes_were(t, (struct addr){ r.first, 4 }, 24, 1);
+}
+
+/* What finds no room is not there, all others still are, and the next time it finds some. */
+static int has_routes(void)
+{
+	struct ranges is = RANGES_EMPTY;
+	struct route_table t;
+	int err = routes_begin(&t, 1000), again = 0;
+
+	for (uint32_t i = 0; i < ROUTES && !err; i++) {
+		size_t before = t.here + t.gone;
+
+		if (!put_route(&t, i))
+			continue;
+		CHECK(t.here + t.gone == before && before == i, "%zu are there, not %u", t.here + t.gone, i);
+		again++;
+		err = put_route(&t, i);
+	}
+	CHECK(err || (again <= 1 && t.here == 200 && t.gone == 100), "%zu here, %zu gone", t.here, t.gone);
+	t.changed = false;
+	if (!err && (routes_to_be(&t, &is, none_of_them, NULL) || ranges_finish(&is))) {
+		ranges_free(&is);
+		is = RANGES_EMPTY;
+		err = routes_to_be(&t, &is, none_of_them, NULL) ?: ranges_finish(&is);
+	}
+	CHECK(err || (ranges_count4(&is) == 256 * ROUTES && is.n4 == 1), "%zu ranges", is.n4);
+	ranges_free(&is);
+	routes_end(&t);
+	return err;
+}
+
+static int reads_decisions(void)
+{
+	static const char text[] =
+		"{\"new\":[{\"id\":1,\"scope\":\"Ip\",\"value\":\"192.0.2.1\",\"duration\":\"1h\","
+		"\"type\":\"ban\",\"origin\":\"a\",\"scenario\":\"b\"},{\"id\":2,\"scope\":\"Range\","
+		"\"value\":\"198.51.100.0/24\",\"duration\":\"1h\",\"type\":\"ban\",\"origin\":\"a\","
+		"\"scenario\":\"b\"}],\"deleted\":null}";
+	struct decisions before = { 0 }, after = { 0 };
+	struct decision_changes c = { 0 };
+	struct ban_order *orders = (void *)1;
+	int fd = memfd_create("answer", MFD_CLOEXEC);
+	size_t n = 7;
+	int err;
+
+	ENOUGH(fd >= 0 && write(fd, text, sizeof(text) - 1) == sizeof(text) - 1);
+	err = decisions_read(&c, fd, 100);
+	close(fd);
+	CHECK(!err || (!c.added.at && !c.added.n && !c.deleted.at), "a half of it is left");
+	err = err ?: decisions_merge(&after, &before, &c, 100);
+	if (!err) {
+		err = decisions_orders(&before, &after, 100, false, &orders, &n);
+		CHECK(err ? !orders && !n : n == 2 && !orders[0].del && orders[1].ttl == 3600, "%zu orders", n);
+		free(orders);
+	}
+	changes_free(&c);
+	decisions_free(&after);
+	return err;
+}
+
+static int shares(void)
+{
+	struct stream s = { 0 };
+	int pair[2], err;
+
+	ENOUGH(!socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair));
+	err = stream_share(&s, "a test", pair[0]);
+	if (!err) {
+		stream_refuse(&s, 1, NULL, "why");
+		CHECK(!stream_tell(&s), "not told");
+	}
+	stream_end(&s);
+	close(pair[1]);
+	return err;
+}
+
+/* --- What is observed --- */
+
+static int looks_at_passing(void)
+{
+	struct passing *p = passing_new(100);
+
+	CHECK(!p || !passing_sees(p), "it sees something");
+	passing_free(p);
+	return p ? 0 : -ENOMEM;
+}
+
+static int counts_sources(void)
+{
+	const struct replay_source **top = NULL;
+	struct replay_table t = { 0 };
+	size_t n = 0;
+	int err = 0;
+
+	for (uint32_t i = 0; i < 6000 && !err; i++)
+		err = replay_table_count(
+			&t, &(struct replay_source){ .num = i % 3000, .family = 4, .fate = FATE_PASSED }, i % 3000 + 1);
+	err = err ?: replay_table_top(&t, FATE_PASSED, 3, &top, &n);
+	CHECK(err || (t.n == 3000 && n == 3 && !t.floor && top[0]->packets == 2 && top[2]->bytes == 6 && !top[0]->num),
+	      "%zu sources, %zu of them", t.n, n);
+	free((void *)top);
+	free(t.slot);
+	return err;
+}
+
+static int follows_senders(void)
+{
+	struct senders *s = senders_new();
+	struct sender_class is = { 0 };
+	int err = s ? 0 : -ENOMEM;
+
+	for (uint32_t i = 0; i < 3000 && !err; i++) {
+		uint8_t frame[60] = { [12] = 8, [14] = 0x45, [17] = 46, [22] = 64, [23] = 17 };
+
+		frame[26] = 10;
+		frame[27] = (uint8_t)(i >> 16);
+		frame[28] = (uint8_t)(i >> 8);
+		frame[29] = (uint8_t)i;
+		err = senders_add(s, 5, frame, sizeof(frame), 60, 1 + i % 2);
+	}
+	err = err ?: senders_class(s, CLASS_UDP, &is);
+	CHECK(err || (is.sources == 3000 && is.median == 1 && is.most99 == 2 && senders_share(s) == 1), "%d senders",
+	      (int)is.sources);
+	senders_free(s);
+	return err;
+}
+
+static int captures(void)
+{
+	struct pcapng *p = (void *)1;
+	int err = pcapng_open(&p, path[3]);
+
+	CHECK(!err || !p, "one is left");
+	if (err)
+		return err;
+	err = pcapng_packet(p, "eth0", LINK_ETHERNET, 1, "packet", 6, 6, "why");
+	return pcapng_close(p) ?: err;
+}
+
+/* --- The service and its verbs --- */
+
+static int follows_files(void)
+{
+	static const struct config config;
+	struct jobs jobs = { .context = &own_context };
+	struct reload *r = (void *)1;
+	struct state *s = NULL;
+	int err = reload_open(&r);
+
+	CHECK(!err || !r, "one is left");
+	if (err)
+		return err;
+	log_settings.quiet = true; /* a file that cannot be watched is said */
+	err = state_open(&s, &own_context, false) ?: reload_follow(r, s, &config, &jobs);
+	log_settings.quiet = false;
+	CHECK(err || reload_waits(r), "it does not look at the list");
+	state_close(s);
+	reload_close(r);
+	return err;
+}
+
+/* Lists that are loaded, an allow list and trusted names among them, as operands. */
+static int takes_lists(void)
+{
+	static const struct reader_options reading = { 0 };
+	char *names[] = { "one", "two", "three", "trusted" };
+	struct ranges both = RANGES_EMPTY, left = RANGES_EMPTY;
+	struct list_files f = { 0 };
+	struct owned owned = { 0 };
+	uint64_t n = 0;
+	int err = list_files_read(&f, &own_context, &reading, names, 4);
+
+	CHECK(err || (f.n == 4 && f.lists[1].kind == LIST_ALLOW && f.lists[2].kind == LIST_BAN && !f.paths[3]),
+	      "%zu lists", f.n);
+	err = err ?: list_files_settle(&f, &owned);
+	for (size_t i = 0; i < owned.n4 && !err; i++)
+		n += owned.v4[i].hi - owned.v4[i].lo + (uint64_t)1;
+	if (!err)
+		err = ranges_union(&both, &one, &two) ?: ranges_subtract(&left, &both, &allowed);
+	CHECK(err || n == ranges_count4(&left), "%d addresses, not %d", (int)n, (int)ranges_count4(&left));
+	ranges_free(&both);
+	ranges_free(&left);
+	owned_free(&owned);
+	list_files_free(&f);
+	return err;
+}
+
 /* --- Cases -----------------------------------------------------------------------------------------------------------
  */
+
+static int next_fd(void)
+{
+	int fd = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3);
+
+	close(fd);
+	return fd;
+}
 
 static void each(const char *what, int (*operation)(void))
 {
 	int n = 0, survived = 0;
 
 	for (;; n++) {
-		int err;
+		int free_one = next_fd(), err;
 
 		memory->failed = false;
 		memory->until = n;
 		memory->armed = true;
 		err = operation();
 		memory->armed = false;
+		CHECK(next_fd() == free_one, "%s, allocation %d: descriptor %d is left open", what, n, free_one);
 		if (!memory->failed) {
 			CHECK(!err, "%s: %s", what, reason(err));
 			break;
@@ -738,11 +963,42 @@ static void states(void)
 	empty_directory();
 }
 
+static void feeds(void)
+{
+	EACH(has_routes);
+	EACH(reads_decisions);
+	EACH(shares);
+}
+
+static void observers(void)
+{
+	EACH(looks_at_passing);
+	EACH(counts_sources);
+	EACH(follows_senders);
+	EACH(captures);
+}
+
+static void services(void)
+{
+	struct state *s = NULL;
+
+	prepare();
+	empty_directory();
+	if (!CHECK(!keeps() && !keep_rows() && !state_open(&s, &own_context, true) &&
+			   !keep(s, "trusted", LIST_TRUST, &(struct ranges)RANGES_EMPTY) && !state_commit(s),
+		   "not kept: %s", log_last()))
+		return;
+	state_close(s);
+	EACH(follows_files);
+	EACH(takes_lists);
+	empty_directory();
+}
+
 static int run(void)
 {
 	static const struct ktap_case cases[] = {
-		{ "sets", sets },	{ "filters", filters }, { "images", images },
-		{ "readers", readers }, { "states", states },
+		{ "sets", sets },     { "filters", filters }, { "images", images },	  { "readers", readers },
+		{ "states", states }, { "feeds", feeds },     { "observers", observers }, { "services", services },
 	};
 
 	return own_state_run(cases, sizeof(cases) / sizeof(*cases));
