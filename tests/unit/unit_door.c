@@ -38,6 +38,7 @@ static struct shows shows = { .file = "tests/unit/unit_door.txt",
 static int clients[CLIENTS];
 static bool crowded; /* what each does is not printed */
 static bool no_room; /* for what is told */
+static bool no_memory;
 
 /* Who comes next. */
 static struct ucred next_is;
@@ -168,6 +169,14 @@ static void given_poll(struct pollfd *fds, nfds_t n, const struct timespec *time
 	}
 }
 
+static int given_share(struct stream *s, const char *name, int fd)
+{
+	int err = stream_share(s, name, fd);
+
+	return no_memory ? -ENOMEM : err;
+}
+
+#define stream_share	     given_share
 #define state_make_directory given_directory
 #define lock_take	     given_lock
 #define trust_directory	     given_trust
@@ -425,6 +434,22 @@ static void cannot_put(void)
 	sends(0, "+192.0.2.9\n", 1);
 }
 
+/* It is told so; who comes later finds room. */
+static void without_memory(void)
+{
+	no_memory = true;
+	root_comes();
+}
+
+static void with_memory(void)
+{
+	hears(0);
+	hears(0);
+	no_memory = false;
+	own_user_comes();
+}
+
+static void (*const no_memory_at_first[])(void) = { without_memory, with_memory, hears_all, NULL };
 static void (*const alone[])(void) = { nothing,	  root_comes,	 hears_and_ends, hears_all,  own_user_comes,
 				       hears_all, another_comes, hears_all,	 first_goes, nothing,
 				       NULL };
@@ -475,6 +500,7 @@ static void word_for_word(void)
 	memset(file, 'x', 108);
 	file[108] = '\0';
 	tell("a path that is too long", alone, file, NULL, false);
+	tell("no memory", no_memory_at_first, NULL, NULL, false);
 	begin_err = -EPERM;
 	tell("no change can be made", alone, NULL, NULL, false);
 	begin_err = 0;

@@ -4,12 +4,14 @@
 #include "own_state.h"
 
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 
 #include "base/clock.h"
 #include "service/config.h"
 #include "service/jobs.h"
 #include "service/reload.h"
+#include "state/failed.h"
 #include "state/sources.h"
 #include "verbs/verbs.h"
 
@@ -157,6 +159,63 @@ static void told(void)
 	remove(list_file);
 }
 
+static bool forbidden;
+int __real_source_look(char stamp[SOURCE_STAMP_MAX], const char *path);
+int __wrap_source_look(char stamp[SOURCE_STAMP_MAX], const char *path);
+
+int __wrap_source_look(char stamp[SOURCE_STAMP_MAX], const char *path)
+{
+	return forbidden ? because(-EACCES, "%s: it may not be seen", path) : __real_source_look(stamp, path);
+}
+
+/* What is said of the list is this, or nothing. */
+static void fails_with(const char *why)
+{
+	struct list_failure *failures;
+	size_t n;
+
+	list_failures(&own_context, &failures, &n);
+	CHECK(n == (why != NULL) && (!n || (!strcmp(failures->list, "bad") && !strcmp(failures->why, why))),
+	      "%zu fail: '%s'", n, n ? failures->why : "none");
+	free(failures);
+}
+
+/* A file that may not be seen: said once, and as what the list fails with for as long; then it is loaded. */
+static void not_seen(void)
+{
+	struct reload *r = follow();
+	int was = dup(STDERR_FILENO), said = memfd_create("said", MFD_CLOEXEC);
+	char text[1000] = "", why[300], wanted[700];
+	int64_t now = clock_ms();
+
+	turn(r, now);
+	fails_with(NULL);
+	snprintf(why, sizeof(why), "%s: it may not be seen", list_file);
+	snprintf(
+		wanted, sizeof(wanted),
+		"xdp-bloom: list 'bad': %s; its new versions are not loaded: put it elsewhere, or name it in the config"
+		" file\n",
+		why);
+	write_list("192.0.2.2\n");
+	grow_old();
+	forbidden = true;
+	dup2(said, STDERR_FILENO);
+	for (int i = 1; i < 4; i++) {
+		CHECK(!turn(r, now + i * 61000), "it is loaded");
+		fails_with(why);
+	}
+	dup2(was, STDERR_FILENO);
+	CHECK(pread(said, text, sizeof(text) - 1, 0) > 0 && !strcmp(text, wanted), "it says '%s', not '%s'", text,
+	      wanted);
+	forbidden = false;
+	CHECK(turn(r, now + 400000), "it is not loaded now");
+	fails_with(NULL);
+	close(was);
+	close(said);
+	reload_close(r);
+	remove(list_file);
+}
+
 /* The same file has the same name, in whatever words; and what only this process knows under a name has none. */
 static void located(void)
 {
@@ -214,6 +273,7 @@ int main(void)
 		{ "a new version that the kernel reports", told },
 		{ "one that is not, within a minute", minute },
 		{ "another list, and another file", another },
+		{ "one that may not be seen", not_seen },
 		{ "where a file is", located },
 		{ "what a line loads", lines },
 	};

@@ -35,6 +35,7 @@ static struct {
 	bool open, out, aux, vnet, forced, plain;
 	int ifindex, queue;
 	unsigned int allows; /* of 2^32 */
+	bool sources;	     /* and of them, not of packets */
 	unsigned int waiting, seen;
 } sockets[MOST];
 static unsigned int opened, calls, fail_at;
@@ -79,9 +80,14 @@ static int setsockopt_given(int fd, int level, int what, const void *value, unsi
 		return -1;
 	if (level == SOL_SOCKET && what == SO_ATTACH_FILTER && size == sizeof(*filter) && filter->len == 4 &&
 	    filter->filter[0].k == (__u32)(SKF_AD_OFF + SKF_AD_RANDOM) && filter->filter[2].k == SAMPLE_BYTES &&
-	    !filter->filter[3].k && filter->filter[1].jt == 1 && !filter->filter[1].jf)
+	    !filter->filter[3].k && filter->filter[1].jt == 1 && !filter->filter[1].jf) {
 		sockets[fd - FIRST].allows = filter->filter[1].k;
-	else if (level == SOL_PACKET && size == sizeof(int) && *(const int *)value == 1)
+		sockets[fd - FIRST].sources = false;
+	} else if (level == SOL_SOCKET && what == SO_ATTACH_FILTER && size == sizeof(*filter) && filter->len == 18 &&
+		   filter->filter[15].code == (BPF_JMP | BPF_JGT | BPF_K) && filter->filter[15].jt == 1) {
+		sockets[fd - FIRST].allows = filter->filter[15].k;
+		sockets[fd - FIRST].sources = true;
+	} else if (level == SOL_PACKET && size == sizeof(int) && *(const int *)value == 1)
 		*(what == PACKET_IGNORE_OUTGOING ? &sockets[fd - FIRST].out
 		  : what == PACKET_AUXDATA	 ? &sockets[fd - FIRST].aux
 						 : &sockets[fd - FIRST].vnet) = true;
@@ -510,12 +516,43 @@ static void adapts(void)
 	taps_free(taps);
 }
 
+/* Of every socket, and of those that are opened later; one that cannot have it is told. */
+static void thins(void)
+{
+	struct taps *taps;
+
+	begin();
+	taps = taps_of_sources(1);
+	CHECK(!taps_follow(taps, three, 2) && !sockets[0].sources && sockets[0].allows == ~0u, "not all: %u",
+	      sockets[0].allows);
+	for (unsigned int one_in = 2; one_in <= 1u << 16; one_in *= 2) {
+		CHECK(!taps_thin(taps, one_in), "refused");
+		for (int i = 0; i < 2; i++)
+			CHECK(sockets[i].sources && sockets[i].allows == 4294967296 / one_in - 1, "one in %u: %u",
+			      one_in, sockets[i].allows);
+	}
+	CHECK(!taps_follow(taps, three, 7) && opened == 4 && sockets[3].open && sockets[3].sources &&
+		      sockets[3].allows == 65535,
+	      "a later one has %u", sockets[3].allows);
+	calls = 0;
+	fail_at = 2;
+	fail_errno = ENOMEM;
+	CHECK(err_is(taps_thin(taps, 4), ENOMEM) && calls == 2, "%u are asked", calls);
+	CHECK(sockets[0].allows == (1u << 30) - 1 && sockets[1].allows == 65535, "%u and %u", sockets[0].allows,
+	      sockets[1].allows);
+	taps_free(taps);
+}
+
 int main(void)
 {
 	static const struct ktap_case run[] = {
-		{ "which interfaces", interfaces },	 { "no more than there is room for", most },
-		{ "what is refused", refused },		 { "what a packet stands for", stands_for },
-		{ "what cannot be had", cannot_be_had }, { "how likely one is taken", adapts },
+		{ "which interfaces", interfaces },
+		{ "no more than there is room for", most },
+		{ "what is refused", refused },
+		{ "what a packet stands for", stands_for },
+		{ "what cannot be had", cannot_be_had },
+		{ "how likely one is taken", adapts },
+		{ "fewer sources", thins },
 	};
 
 	return ktap_run(run, sizeof(run) / sizeof(*run));
