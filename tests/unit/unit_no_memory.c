@@ -354,6 +354,7 @@ static int reads_nft(void)
 static int keep(struct state *s, const char *name, enum list_kind kind, const struct ranges *set)
 {
 	struct list_info list = { .kind = kind,
+				  .times = kind == LIST_TRUST,
 				  .prefixes = writer_prefixes(set, NULL, NULL),
 				  .addresses = "1",
 				  .source = "a file",
@@ -980,15 +981,18 @@ static void observers(void)
 
 static void services(void)
 {
+	struct ranges named = RANGES_EMPTY;
 	struct state *s = NULL;
 
 	prepare();
 	empty_directory();
+	ENOUGH(!ranges_add_host(&named, 0x07070707) && !ranges_finish(&named));
 	if (!CHECK(!keeps() && !keep_rows() && !state_open(&s, &own_context, true) &&
-			   !keep(s, "trusted", LIST_TRUST, &(struct ranges)RANGES_EMPTY) && !state_commit(s),
+			   !keep(s, "trusted", LIST_TRUST, &named) && !state_commit(s),
 		   "not kept: %s", log_last()))
 		return;
 	state_close(s);
+	ranges_free(&named);
 	EACH(follows_files);
 	EACH(takes_lists);
 	empty_directory();
