@@ -90,10 +90,10 @@ static void given_end(struct change *change)
 	free(change);
 }
 
-static int given_move(struct change *change, const struct ranges *only)
+static int given_move(struct change *change, const struct ranges *only, const struct ranges *needed)
 {
 	(void)change;
-	return call("who is banned moves%s", only ? ", some" : "");
+	return call("who is banned moves%s", only || needed ? ", some" : "");
 }
 
 static int given_go(struct change *change, struct addr first, unsigned int length)
