@@ -107,7 +107,7 @@ static void queue(void)
 	for (size_t i = 0; i < sizeof(all); i++)
 		all[i] = (char)ktap_random();
 	for (int i = 0; i < 4000 && added < sizeof(all) - 20000; i++) {
-		size_t n = ktap_random() % (ktap_random() % 8 ? 300 : 20000), waits = outgoing_waits(&out);
+		size_t n = 1 + ktap_random() % (ktap_random() % 8 ? 300 : 20000), waits = outgoing_waits(&out);
 
 		if (ktap_random() % 2) {
 			CHECK(outgoing_add(&out, all + added, n), "no memory");
