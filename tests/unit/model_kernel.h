@@ -12,7 +12,7 @@
 #include <fcntl.h>
 #include <linux/if_link.h>
 #include <net/if.h>
-#include <net/if_arp.h>
+#include <linux/if_arp.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -52,7 +52,8 @@ struct iface {
 	char name[IF_NAMESIZE];
 	bool elsewhere; /* in another network namespace */
 	int hardware, native;
-	__u32 foreign; /* another's program, not through libxdp */
+	const char *kind; /* as rtnetlink has it; NULL: by its hardware */
+	__u32 foreign;	  /* another's program, not through libxdp */
 	bool dispatcher, skb;
 	__u32 behind[BEHIND];
 	unsigned int n;
@@ -442,11 +443,12 @@ WRAPPED(int, bpf_prog_query_opts, int ifindex, enum bpf_attach_type type, struct
 	return 0;
 }
 
-/* With links of tc. */
+static unsigned int kernel_is = KERNEL_VERSION(6, 12, 0); /* with links of tc */
+
 unsigned int __wrap_host_kernel(void);
 unsigned int __wrap_host_kernel(void)
 {
-	return KERNEL_VERSION(6, 12, 0);
+	return kernel_is;
 }
 
 WRAPPED(int, bpf_link_detach, int fd)
@@ -735,7 +737,10 @@ int __wrap_netlink_kind(unsigned int ifindex, char kind[NETLINK_KIND_MAX])
 {
 	const struct iface *is = iface_here(ifindex);
 
-	snprintf(kind, NETLINK_KIND_MAX, "%s", is && is->hardware == ARPHRD_NONE ? "wireguard" : "ppp");
+	snprintf(kind, NETLINK_KIND_MAX, "%s",
+		 is && is->kind			     ? is->kind
+		 : is && is->hardware == ARPHRD_NONE ? "wireguard"
+						     : "ppp");
 	return fails("netlink_kind") ? -errno : 0;
 }
 

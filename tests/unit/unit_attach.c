@@ -7,6 +7,7 @@
 #include "kernel/dispatcher.h"
 #include "kernel/dispatcher_refresh.h"
 #include "kernel/live.h"
+#include "kernel/link_header.h"
 #include "model_world.h"
 
 static const struct shown known[] = {
@@ -472,6 +473,39 @@ static void by_tc(void)
 	quietly(eth0_tc);
 }
 
+/* What has no Ethernet header: of which kind, what it is called, and with which kernel. */
+static int headers(void)
+{
+	static const struct {
+		const char *kind;
+		int hardware;
+	} links[] = { { "tun", ARPHRD_NONE },	   { "wireguard", ARPHRD_NONE }, { "ipip", ARPHRD_TUNNEL },
+		      { "sit", ARPHRD_SIT },	   { "gre", ARPHRD_IPGRE },	 { "ip6tnl", ARPHRD_TUNNEL6 },
+		      { "ip6gre", ARPHRD_IP6GRE }, { "vti", ARPHRD_TUNNEL },	 { "gre", ARPHRD_NONE },
+		      { "", ARPHRD_ETHER },	   { "", ARPHRD_LOOPBACK } };
+	static const unsigned int kernels[] = { KERNEL_VERSION(5, 13, 19), KERNEL_VERSION(5, 14, 0) };
+	struct attachment at = { .name = "it0" };
+	struct iface *is = iface_new(9, at.name);
+
+	for (size_t i = 0; i < sizeof(links) / sizeof(links[0]); i++)
+		for (size_t k = 0; k < 2; k++)
+			for (unsigned int how = 0; how < 3; how++) {
+				bool bare = false;
+				int err;
+
+				is->kind = links[i].kind;
+				is->hardware = links[i].hardware;
+				kernel_is = kernels[k];
+				at.shared = how == 1;
+				at.match = how == 2 ? MATCH_LEAVING(MATCH_SOURCE) : MATCH_SOURCE;
+				err = link_header(&at, &bare);
+				printf("%s%s%s%s: %s%s\n", links[i].kind, k ? "" : ", old", at.shared ? ", shared" : "",
+				       how == 2 ? ", tc" : "", err ? reason(err) : "may", bare ? ", bare" : "");
+			}
+	kernel_is = KERNEL_VERSION(6, 12, 0);
+	return 0;
+}
+
 static const struct happens all[] = {
 	{ "attach eth0", NULL, eth0, BY_EACH_ERRNO },
 	{ "attach eth0 --mode skb", NULL, eth0_skb, EACH_FAILS },
@@ -577,6 +611,7 @@ static const struct happens all[] = {
 	{ "is it live", others, is_live, EACH_FAILS },
 	{ "is it live, no more", shared_then_next, is_live, EACH_FAILS },
 	{ "is it live, nothing in force", nothing_in_force, is_live, EACH_FAILS },
+	{ "headers of each kind", NULL, headers, ONCE },
 };
 
 static void happens(void)
