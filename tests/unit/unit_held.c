@@ -340,6 +340,65 @@ static void base_older(void)
 	__real_rename("pins/generation/4", "pins/generation/2");
 }
 
+/* --- Of what is asked about destinations --- */
+
+static struct thing *slot_to;
+
+static void into_slot_to(const struct thing *program)
+{
+	touched = true;
+	memcpy(slot_to->value, &program->id, sizeof(program->id));
+	slot_to->full = true;
+}
+
+static struct thing *program_to(const char *generation, const char *called)
+{
+	struct thing *program = thing_new(PINNED_PROGRAM, "xdp_bloom_to");
+	char name[64];
+
+	touched = true;
+	snprintf(name, sizeof(name), "generation/%s/%s", generation, called);
+	pin(program, name);
+	return program;
+}
+
+static int eth0_to(void)
+{
+	return attach_one(&model_context,
+			  &(struct attachment){ .name = "eth0", .mode = MODE_NATIVE, .match = MATCH_DESTINATION });
+}
+
+static void by_destination(void)
+{
+	slot_to = map_new(match_pins[MATCH_DESTINATION].slot, BPF_MAP_TYPE_PROG_ARRAY, 4, 4, 1);
+	into_slot_to(program_to("3", match_pins[MATCH_DESTINATION].program));
+	quietly(eth0_to);
+}
+
+static void next_to(void)
+{
+	next_pinned_only();
+	into_slot_to(program_to("4", match_pins[MATCH_DESTINATION].program));
+}
+
+static void next_to_on_trial(void)
+{
+	next_pinned_only();
+	into_slot_to(program_to("4", match_pins[MATCH_DESTINATION].trial));
+}
+
+static void foreign_to(void)
+{
+	next_pinned_only();
+	program_to("4", match_pins[MATCH_DESTINATION].program);
+	into_slot_to(root_program);
+}
+
+static void emptied_to(void)
+{
+	slot_to->full = false;
+}
+
 static int script(step_fn *const steps[])
 {
 	int err;
@@ -401,6 +460,10 @@ STEPS(not_older, look, base_older, look, look)
 STEPS(takes_older, look, command_detaches, base_older, look, look)
 STEPS(expects, next_pinned_only, slot_emptied, expect_4, look, look, close_gap, look)
 STEPS(expects_none, slot_emptied, expect_4, look, look, close_gap, look)
+STEPS(sees_next_to, look, next_to, look, look)
+STEPS(sees_trial_to, look, next_to_on_trial, look, look)
+STEPS(sees_foreign_to, look, foreign_to, look, look)
+STEPS(sees_empty_to, look, emptied_to, look, look)
 STEPS(expects_same, look, expect_3, look, slot_emptied, look, close_gap, look)
 
 static const struct happens all[] = {
@@ -457,6 +520,10 @@ static const struct happens all[] = {
 	{ "what the state has is expected", on_eth0, expects, ONCE },
 	{ "what the state has is not pinned", on_eth0, expects_none, ONCE },
 	{ "what the state has is in force", on_eth0, expects_same, ONCE },
+	{ "the next generation's in the slot of destinations alone", by_destination, sees_next_to, ONCE },
+	{ "one on trial in the slot of destinations alone", by_destination, sees_trial_to, ONCE },
+	{ "another's program in the slot of destinations", by_destination, sees_foreign_to, ONCE },
+	{ "the slot of destinations is empty", by_destination, sees_empty_to, ONCE },
 };
 
 static void happens(void)
