@@ -87,6 +87,44 @@ static void odd_files(void)
 	}
 }
 
+/* However much of it is read at once, and whatever is behind it: the line is one, and what follows is read. */
+static void long_lines(void)
+{
+	static const size_t lengths[] = { 65536,  65537,  131072, 262135, 262136, 262137,
+					  262144, 262145, 400000, 524280, 524288, 1500000 };
+	static const struct {
+		const char *text;
+		uint64_t lines, addresses;
+	} behind[] = { { "\n1.2.3.4\n", 3, 2 },
+		       { "\n1.2.3.4", 3, 2 },
+		       { "\n\n\n1.2.3.4\n", 5, 2 },
+		       { "\n", 2, 1 },
+		       { "", 2, 1 } };
+	static const char before[] = "5.6.7.8\n";
+	static char text[1600000];
+
+	for (size_t i = 0; i < sizeof(lengths) / sizeof(*lengths); i++)
+		for (size_t k = 0; k < sizeof(behind) / sizeof(*behind); k++) {
+			size_t n = (size_t)sprintf(text, "%s", before);
+			struct ranges set;
+			int err;
+
+			memset(text + n, '1', lengths[i]);
+			n += lengths[i];
+			n += (size_t)sprintf(text + n, "%s", behind[k].text);
+			err = read_text(text, n, "plain", false, &set);
+			CHECK(err && strstr(error, ":2: '1111") &&
+				      !!strstr(error, "...': the line is longer than 64 KiB") == (lengths[i] > 65536),
+			      "%zu bytes: %s", lengths[i], err ? error : "read");
+			err = read_text(text, n, "plain", true, &set);
+			CHECK(!err && report.bad == 1 && report.lines == behind[k].lines &&
+				      ranges_count4(&set) == behind[k].addresses,
+			      "%zu bytes before '%s': %" PRIu64 " bad of %" PRIu64 " lines", lengths[i], behind[k].text,
+			      report.bad, report.lines);
+			ranges_free(&set);
+		}
+}
+
 static size_t pack(int how, const void *text, size_t len, uint8_t *out, size_t room)
 {
 	z_stream gzip = {
@@ -337,6 +375,7 @@ int main(void)
 	static const struct ktap_case cases[] = {
 		{ "long_streams", long_streams },
 		{ "odd_files", odd_files },
+		{ "long_lines", long_lines },
 		{ "packed", packed },
 		{ "bomb", bomb },
 		{ "costly", costly },
