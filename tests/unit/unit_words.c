@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Lines of a command file, against what they must come to; and at random there and back. */
 #include <errno.h>
+#include <stdlib.h>
 
 #include "ktap.h"
 #include "base/log.h"
@@ -112,6 +113,34 @@ static void there_and_back(void)
 	}
 }
 
+/* In memory of every size: it says that there is no room, or what it writes is the word again; none is a word, too. */
+static void rooms(void)
+{
+	static const char *const words[] = { "\0behind it", "a", "\"", "a b", "\\\"\\", "'#'" };
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++) {
+		char whole[64];
+
+		CHECK(words_quote(whole, sizeof(whole), words[i]), "'%s' has no room", words[i]);
+		for (size_t size = 0; size < 24; size++) {
+			char *room = malloc(size + 1);
+			bool is;
+
+			if (!room)
+				exit(KTAP_FAIL);
+			room[size] = '!';
+			is = words_quote(room, size, words[i]);
+			/* A few bytes more than it takes at last. */
+			CHECK(room[size] == '!' && (is ? size > strlen(whole) : size < strlen(whole) + 6),
+			      "'%s' in %zu bytes: %s", words[i], size, is ? "written" : "no room");
+			if (is)
+				CHECK(!strcmp(room, whole) && !strcmp(joined(room) + strlen(words[i]), "|"),
+				      "'%s' is written as %s", words[i], room);
+			free(room);
+		}
+	}
+}
+
 static int count(void *arg, const struct words *w, unsigned int line)
 {
 	*(unsigned int *)arg = line;
@@ -147,6 +176,7 @@ int main(void)
 	static const struct ktap_case cases[] = {
 		{ "lines and their words", lines },
 		{ "words quoted at random come back", there_and_back },
+		{ "a word in any room", rooms },
 		{ "files, and where they are wrong", files },
 	};
 
