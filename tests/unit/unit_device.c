@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/log.h"
 #include "base/netlink.h"
 #include "shown.h"
 
@@ -252,9 +253,55 @@ static void names(void)
 		CHECK(is_named(each[i].names, each[i].name) == each[i].is, "'%s' in '%s'", each[i].name, each[i].names);
 }
 
+/* --- The kernel itself -----------------------------------------------------------------------------------------------
+ */
+
+#undef netlink_open
+#undef nl_close
+#undef netlink_dump
+
+static void count_links(void *arg, const struct nlmsghdr *message)
+{
+	*(size_t *)arg += message->nlmsg_type == RTM_NEWLINK;
+}
+
+/* A message that the room is too small for, a family that there is not, and a question that has no answer. */
+static void kernel_says_no(void)
+{
+	const struct ifinfomsg all = { 0 };
+	char buf[512] __attribute__((aligned(NLMSG_ALIGNTO)));
+	struct nlmsghdr *m = nl_put_header(buf);
+	struct nl_socket *socket;
+	size_t links = 0;
+	int err;
+
+	err = netlink_open(&socket, 31, 0, 0);
+	CHECK(err_is(err, EPROTONOSUPPORT) && !socket && !strcmp(reason(err), "netlink: Protocol not supported"), "%s",
+	      err ? reason(err) : "open");
+	err = netlink_open(&socket, NETLINK_ROUTE, 0, 0);
+	if (!CHECK(!err, "%s", reason(err)))
+		return;
+	m->nlmsg_type = RTM_GETLINK;
+	m->nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP;
+	nl_put_extra(m, sizeof(all));
+	CHECK(nl_send(socket, m, m->nlmsg_len) == (ssize_t)m->nlmsg_len, "%s", strerror(errno));
+	CHECK(nl_receive(socket, buf, 20) == -1 && errno == ENOSPC, "cut, and taken for all of it");
+	nl_close(socket);
+
+	/* There is lo, at least. */
+	err = netlink_open(&socket, NETLINK_ROUTE, 0, 0);
+	CHECK(!err && !netlink_dump(socket, RTM_GETLINK, &all, sizeof(all), count_links, &links) && links,
+	      "%zu interfaces", links);
+	err = netlink_dump(socket, RTM_GETLINK + 400, &all, sizeof(all), count_links, &links);
+	CHECK(err_is(err, EOPNOTSUPP), "what nobody knows: %d", err);
+	nl_close(socket);
+}
+
 int main(void)
 {
-	static const struct ktap_case cases[] = { { "names", names }, { "word for word", word_for_word } };
+	static const struct ktap_case cases[] = { { "names", names },
+						  { "word for word", word_for_word },
+						  { "what the kernel says no to", kernel_says_no } };
 
 	return ktap_run(cases, sizeof(cases) / sizeof(cases[0]));
 }
