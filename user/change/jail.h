@@ -43,6 +43,7 @@ int jail_spare(const struct context *context, struct ranges *needed);
 int jail_move(struct change *change, const struct ranges *only, const struct ranges *needed);
 /* Those: a /32 or a /64 each. The caller frees them. */
 int jail_all(const struct context *context, struct prefix **at, size_t *n);
+/* The same as a set; empty where nothing detects. */
 int jail_set(const struct context *context, struct ranges *set);
 /* The detector lets these go, too. */
 int jail_let_go(struct change *change, struct addr first, unsigned int length);
