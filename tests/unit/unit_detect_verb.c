@@ -4,6 +4,7 @@
  * sees; the state is in a directory of the test's own, the kernel and the clock are made up.
  */
 #include "own_state.h"
+#include "no_disk.h"
 
 #include <math.h>
 #include <net/if.h>
@@ -25,19 +26,6 @@ static const struct shown known[] = {
 static struct shows shows = { .file = "tests/unit/unit_detect_verb.txt",
 			      .known = known,
 			      .n = sizeof(known) / sizeof(known[0]) };
-
-/* A state that goes with its directory needs no disk. */
-int fsync(int fd)
-{
-	(void)fd;
-	return 0;
-}
-
-int fdatasync(int fd)
-{
-	(void)fd;
-	return 0;
-}
 
 static bool no_proof, no_look_up, proven_here, forwards4, forwards6, quiet_calls;
 static size_t bans_seen;

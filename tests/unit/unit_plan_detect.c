@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* plan --detect, as a person and as a program read it; over a state in a directory of the test's own. */
 #include "own_state.h"
+#include "no_disk.h"
 
 #include <math.h>
 
@@ -17,19 +18,6 @@ static const struct shown known[] = {
 static struct shows shows = { .file = "tests/unit/unit_plan_detect.txt",
 			      .known = known,
 			      .n = sizeof(known) / sizeof(known[0]) };
-
-/* A state that goes with its directory needs no disk. */
-int fsync(int fd)
-{
-	(void)fd;
-	return 0;
-}
-
-int fdatasync(int fd)
-{
-	(void)fd;
-	return 0;
-}
 
 static uint64_t given_tick(void)
 {

@@ -5,6 +5,7 @@
  * under other names of interfaces, which comes under their own.
  */
 #include "own_state.h"
+#include "no_disk.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -26,19 +27,6 @@ static const struct shown known[] = {
 static struct shows shows = { .file = "tests/unit/unit_ports.txt",
 			      .known = known,
 			      .n = sizeof(known) / sizeof(known[0]) };
-
-/* A state that goes with its directory needs no disk. */
-int fsync(int fd)
-{
-	(void)fd;
-	return 0;
-}
-
-int fdatasync(int fd)
-{
-	(void)fd;
-	return 0;
-}
 
 #define MOST 8
 
