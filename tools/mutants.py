@@ -153,8 +153,8 @@ def mutants_of(path):
     found = []
 
     def add(kind, start, end, new):
-        # Large pages are only faster.
-        if '\tlarge_pages(' in code[code.rfind('\n', 0, start) + 1:code.find('\n', end)]:
+        # Large pages are only faster, and so is what is fetched before it is needed.
+        if re.search(r'\t(?:large_pages|__builtin_prefetch)\(', code[code.rfind('\n', 0, start) + 1:code.find('\n', end)]):
             return
         found.append(Mutant(path, text, kind, start, end, new))
 
@@ -192,7 +192,9 @@ def mutants_of(path):
         line = code[code.rfind('\n', 0, match.start()) + 1:match.end()]
         # Whether two are alike does not depend on which is first.
         alike = re.search(r'!\w*cmp\($', code[:match.start()][-16:])
-        if line.startswith('\t') and match.group(1) != match.group(2) and not alike:
+        # Nor what is where on the stack, or in a struct that no other program knows.
+        declared = re.fullmatch(r'\t+(?!return )(?:const )?(?:\w+ )+[\w *]*(?:, [\w *]*)*[;,]', line + code[match.end():match.end() + 1])
+        if line.startswith('\t') and match.group(1) != match.group(2) and not alike and not declared:
             add('swapped', match.start(), match.end(), f'{match.group(2)}, {match.group(1)}')
     return found
 

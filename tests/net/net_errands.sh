@@ -408,8 +408,9 @@ no_room() {
 	# shellcheck disable=SC2016 # that shell's own
 	for n in {1..9999}; do
 		echo "45.6.$((n / 250)).$((n % 250))"
-	done | expect 2 unshare --mount sh -c 'mount --bind "$1" /mnt && mount -t tmpfs -o size=64k tmpfs /tmp && mkdir -p "$1" &&
-		mount --bind /mnt "$1" && exec "$2" add -' sh "$WORK" "$XDP_BLOOM"
+	done | expect 2 unshare --mount sh -c 'mount --bind "$1" /mnt && mount --bind "${2%/*}" /media &&
+		mount -t tmpfs -o size=64k tmpfs /tmp && mkdir -p "$1" && mount --bind /mnt "$1" &&
+		exec "/media/${2##*/}" add -' sh "$WORK" "$XDP_BLOOM"
 	grep -q "standard input: No space left on device" err || fail "it says: $(cat err out)"
 	is "$(get length bans)" 1 "the bans"
 	stop

@@ -31,10 +31,11 @@ static struct {
 /* IPv4, some beside each other, so that ranges are cut; then the first and the last address of each prefix of IPv6. */
 static struct addr asked(unsigned int i)
 {
-	const struct prefix *p = &world.six[(i - HOSTS) / 2];
+	const struct prefix *p;
 
 	if (i < HOSTS)
 		return (struct addr){ 0x2d010000u + i / 8 * 300 + i % 8, 4 };
+	p = &world.six[(i - HOSTS) / 2];
 	return (struct addr){ p->first.num | (i % 2 ? addr_mask(6, p->length) : 0), 6 };
 }
 

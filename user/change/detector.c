@@ -91,7 +91,7 @@ static int trust_lists(struct trusting *t, struct state *state, struct ranges *c
 	size_t n;
 	int err = state_lists(state, &lists, &n);
 
-	if (!err)
+	if (!err && n)
 		qsort(lists, n, sizeof(*lists), by_times);
 	for (size_t i = 0; i < n && !err; i++) {
 		if (lists[i].kind != LIST_TRUST || lists[i].times < 2)
