@@ -224,6 +224,9 @@ alone_in_the_kernel() {
 	grep -qE '^203\.0\.113\.7 .*; banned until 20[0-9TZ:-]+[;)]' out || fail "$(cat out)"
 	bloom status
 	grep -qx "            1 banned by the detector alone; 'xdp-bloom bans' has the others" out || fail "$(cat out)"
+	grep -q '^sound       all that is to be filtered is$' out || fail "$(cat out)"
+	expect 0 "$XDP_BLOOM" test 203.0.113.7
+	grep -qx '203.0.113.7: drop (detector)' out || fail "$(cat out)"
 	counted_alone 1
 	is "$(get '.[].detector.banned_until | fromdate > now' test 203.0.113.7 || true)" true "what test says"
 	bloom del 203.0.113.7

@@ -199,12 +199,17 @@ static int given_seen(const struct context *context, struct seen *seen)
 	*seen = (struct seen){ .n = 77 };
 	if (call("looks at the detector"))
 		return -EIO;
-	*seen = (struct seen){ .now = 9000000000, .n = sees };
-	seen->suspect = calloc(1, sizeof(*seen->suspect));
+	*seen = (struct seen){ .now = 9000000000, .n = sees ? 3 : 0 };
+	seen->suspect = calloc(3, sizeof(*seen->suspect));
 	seen->suspect[0].key = 0x2d000001;
 	seen->suspect[0].mark = SUSPECT_IPV4;
 	seen->suspect[0].is.over[0] = sees ? 4 : 0;
 	seen->suspect[0].is.over_at = 6000000000;
+	for (unsigned int i = 1; i < 3; i++) {
+		seen->suspect[i] = seen->suspect[0];
+		seen->suspect[i].key = 0x2e000002 + i; /* 46.0.0.3: banned; 46.0.0.4: no more */
+		seen->suspect[i].is.until = seen->now + 2 - i;
+	}
 	return 0;
 }
 
@@ -277,6 +282,7 @@ static void *given_calloc(size_t n, size_t size)
 #define if_nametoindex	given_index
 #define time(to)	((void)(to), (time_t)NOW)
 #define calloc(n, size) given_calloc(n, size)
+#include "observe/suspects.c"
 #include "verbs/test.c"
 #undef calloc
 #undef time
@@ -338,6 +344,9 @@ static void answers_of_lists(void)
 	puts("-- the detector");
 	sees = true;
 	tests("test 45.0.0.1 45.0.0.2", DROPS(STAGE_GATE, 0, 5), DROPS(STAGE_GATE, 0, 5), 0);
+	tests("test 46.0.0.3 46.0.0.4", pass, pass, 0);
+	tests("test 46.0.0.3", pass, 0, 0);
+	sees = false;
 }
 
 /* Of an image's lists there are labels alone. */

@@ -140,7 +140,7 @@ static void fleet_text(const struct status *s)
 
 static bool bans_nothing(const struct status *s)
 {
-	bool bans = !s->known || s->bans;
+	bool bans = !s->known || s->bans || s->detector.banned;
 
 	for (size_t i = 0; i < s->lists_n; i++)
 		bans = bans || s->lists[i].kind == LIST_BAN;

@@ -190,6 +190,24 @@ static bool false_positive(const struct explanation *e, const struct question *q
 	return answer_drops(answer) && !lists_drop(e, q, addr, answer) && ANSWER_STAGE(answer) == STAGE_FILTER;
 }
 
+/* Of the packets that the lists let pass. */
+static bool detector_drops(const struct question *q, size_t addr, __u32 answer)
+{
+	const struct suspect_seen *suspect = suspect_of(&q->seen, q->asked[addr]);
+
+	return !answer_drops(answer) && suspect && seen_banned(&q->seen, suspect) && !suspect_is_allowed(suspect);
+}
+
+static bool is_dropped(const struct question *q, size_t addr, __u32 answer)
+{
+	return answer_drops(answer) || detector_drops(q, addr, answer);
+}
+
+static const char *stage_text(const struct question *q, size_t addr, __u32 answer)
+{
+	return answer_stage(detector_drops(q, addr, answer) ? ANSWER(STAGE_DETECTOR, 0, 0) : answer);
+}
+
 /* What only a live ban has: null for entries of lists. */
 static void put_ban(json_t *object, const struct ban *ban)
 {
@@ -259,7 +277,7 @@ static json_t *answer_json(const struct explanation *e, const struct question *q
 		json_array_append_new(entries, hit_json(e, &e->traced[i].hits[h], addr.family));
 	prefix_text(text, shown(q, i), -1);
 	object = json_pack("{s:s, s:s, s:s, s:o, s:o, s:b, s:b, s:b}", "address", text, "verdict",
-			   word(answer_drops(answer)), "stage", answer_stage(answer), "list",
+			   word(is_dropped(q, i, answer)), "stage", stage_text(q, i, answer), "list",
 			   list ? json_string(list) : json_null(), "prefix",
 			   decider ? json_string(hit_text(prefix, decider, addr.family)) : json_null(), "allowed",
 			   decider && e->lists[decider->list].kind == LIST_ALLOW, "shadow",
@@ -284,8 +302,8 @@ static void answer_text(const struct explanation *e, const struct question *q, s
 	enum scope_takes takes = SCOPE_ALWAYS;
 	bool perhaps = decider && explain_decider_of(e, i, q->packet, &takes) && takes == SCOPE_PERHAPS;
 
-	printf("%s: %s (%s)%s%s%s\n", prefix_text(text, shown(q, i), -1), word(answer_drops(answer)),
-	       answer_stage(answer), perhaps ? ", only " : "", perhaps ? e->lists[decider->list].scope : "",
+	printf("%s: %s (%s)%s%s%s\n", prefix_text(text, shown(q, i), -1), word(is_dropped(q, i, answer)),
+	       stage_text(q, i, answer), perhaps ? ", only " : "", perhaps ? e->lists[decider->list].scope : "",
 	       false_positive(e, q, i, answer) ? ": a false positive of the filter, no list has it" : "");
 	if (*networks_text(network, q->networks, shown(q, i), addr_width(shown(q, i).family)))
 		printf("  of %s\n", network);
@@ -475,7 +493,7 @@ int verb_test(const struct call *call)
 	if (call->context->json)
 		array = json_array();
 	for (size_t i = 0; i < q.n; i++)
-		passes = passes || !answer_drops(answers[i]);
+		passes = passes || !is_dropped(&q, i, answers[i]);
 	disagree = print_answers(&e, &q, answers, array);
 	status = call->context->json ? out_json(call->context, array) : out_end();
 	if (!status)
