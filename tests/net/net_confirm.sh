@@ -90,6 +90,8 @@ every_verb() {
 	bloom load --image image --force --confirm 1h
 	verdicts 45.0.0.1=pass 46.0.0.1=drop 48.0.0.1=pass
 	bloom add 49.0.0.1
+	# Both would keep the bans of before in one place.
+	refused "waits for confirmation" add 49.0.0.2 --confirm 1h
 	rebooted
 	verdicts 47.0.0.1=drop 47.0.0.2=pass 45.0.0.1=drop 46.0.0.1=pass 48.0.0.1=drop 49.0.0.1=drop
 	is "$(get '[.[]|.name,.kind]' lists)" '["list","ban","shade","shadow"]' "the lists that came back"
@@ -112,6 +114,30 @@ every_verb() {
 	refused "256 prefixes at most" add --confirm 1h - <many
 	on_trial && fail "a generation is on trial, and nothing waits"
 	return 0
+}
+
+# What members said, and which ban ends later.
+beside_an_image() {
+	bloom fleet accept m --max-ttl 1d
+	bloom fleet accept q1 --quorum 2
+	bloom fleet accept q2 --quorum 2
+	echo 45.0.0.1 >list
+	bloom load list list
+	bloom save image
+	bloom unload list
+	bloom add 49.0.0.3 --reason forever
+	printf '@m + 49.0.0.1 1h x\n@m + 49.0.0.2 1h x\n@q1 + 49.0.0.9 1h\n' | "$XDP_BLOOM" follow - >out || fail "follow"
+	bloom load --image image --force --confirm 1h
+	verdicts 45.0.0.1=drop 49.0.0.1=pass
+	bloom add 49.0.0.3 --ttl 1h --reason short
+	printf '@m - 49.0.0.2\n' | "$XDP_BLOOM" follow - >out || fail "follow"
+	bloom state check
+	rebooted
+	verdicts 45.0.0.1=pass 49.0.0.1=drop 49.0.0.2=pass 49.0.0.3=drop 49.0.0.9=pass
+	is "$(get '[.[]|.prefix,.reason,.expires == null]' bans)" '["49.0.0.1","m: x",false,"49.0.0.3","forever",true]' "the bans"
+	is "$(get '[.members[]|.member,.entries]' fleet)" '["m",1,"q1",1,"q2",0]' "the accounts"
+	printf '@q2 + 49.0.0.9 1h\n@m - 49.0.0.1\n' | "$XDP_BLOOM" follow - >out || fail "follow"
+	verdicts 49.0.0.1=pass 49.0.0.9=drop
 }
 
 # confirm makes it one like any other; also where it was killed before it had told the kernel.
@@ -298,7 +324,7 @@ of_an_older_state() {
 	echo 45.0.0.1 >list
 	bloom load list list
 	bloom load other list --confirm 1h
-	as_sql "ALTER TABLE pending DROP COLUMN due; ALTER TABLE pending DROP COLUMN boot; DROP TABLE ban_before; DROP TABLE accepted; DROP TABLE strike; DROP TABLE chosen; DROP TABLE scope; DROP TABLE matched; DROP TABLE leaving; DROP TABLE ports; DROP TABLE port; DROP TABLE feed; DROP TABLE said; DROP TABLE member;
+	as_sql "ALTER TABLE pending DROP COLUMN due; ALTER TABLE pending DROP COLUMN boot; DROP TABLE ban_before; DROP TABLE accepted; DROP TABLE strike; DROP TABLE chosen; DROP TABLE scope; DROP TABLE matched; DROP TABLE leaving; DROP TABLE ports; DROP TABLE port; DROP TABLE feed; DROP TABLE said; DROP TABLE said_before; DROP TABLE member;
 		DROP INDEX ban_due; ALTER TABLE ban DROP COLUMN due;
 		PRAGMA user_version = 5"
 	is "$(get length lists)" 2 "number of lists"

@@ -31,6 +31,13 @@ static struct {
 	int now;
 } model;
 
+/* An image on trial took the place of what was said until then. */
+static struct {
+	bool on;
+	int own[PREFIXES], said[MEMBERS][PREFIXES];
+} before;
+static const struct pending image = { .kind = PENDING_IMAGE, .name = PENDING_IMAGE_NAME, .deadline = 4000000000 };
+
 static int64_t beginning;
 
 static struct prefix prefix_at(int i)
@@ -174,13 +181,11 @@ static void rule(struct change *change, int m)
 	*(m < MEMBERS ? &model.rule[m] : &model.any) = rule;
 }
 
-static void expire(struct change *change)
+static void end_what_is_over(struct change *change)
 {
 	struct ban *bans;
 	size_t n;
 
-	/* Between two ends. */
-	model.now = model.now / 20 * 20 + 10 + 20 * (int)(1 + ktap_random() % 6);
 	ENOUGH(!state_bans_expire(change->state, beginning + model.now, &bans, &n));
 	free(bans);
 	for (int p = 0; p < PREFIXES; p++) {
@@ -190,6 +195,62 @@ static void expire(struct change *change)
 			if (model.said[m][p] <= model.now)
 				model.said[m][p] = 0;
 	}
+}
+
+static void expire(struct change *change)
+{
+	/* Between two ends. */
+	model.now = model.now / 20 * 20 + 10 + 20 * (int)(1 + ktap_random() % 6);
+	end_what_is_over(change);
+}
+
+/* --force --confirm */
+static void try_image(struct change *change)
+{
+	before.on = true;
+	memcpy(before.own, model.own, sizeof(model.own));
+	memcpy(before.said, model.said, sizeof(model.said));
+	memset(model.own, 0, sizeof(model.own));
+	memset(model.said, 0, sizeof(model.said));
+	ENOUGH(!state_pending_add(change->state, &image) && !state_bans_clear(change->state) &&
+	       !state_set(change->state, "image", 1));
+}
+
+static void judge_what_came_back(struct change *change)
+{
+	size_t n;
+
+	CHECK(!stepped_back(change->state, &change->touched, &n) && !n, "%zu mended: %s", n, log_last());
+	CHECK(!state_said_came_back(change->state), "it is not judged");
+}
+
+/* A member's last word counts, and of this machine what ends later. */
+static void image_goes_back(struct change *change)
+{
+	before.on = false;
+	for (int p = 0; p < PREFIXES; p++) {
+		if (model.own[p] < before.own[p])
+			model.own[p] = before.own[p];
+		for (int m = 0; m < MEMBERS; m++)
+			if (!model.said[m][p])
+				model.said[m][p] = before.said[m][p];
+	}
+	/* A command begins with that: its rules are in the state. */
+	ENOUGH(!accounts_put(change));
+	CHECK(!state_pending_undo(change->state, &image), "going back: %s", log_last());
+	end_what_is_over(change);
+	judge_what_came_back(change);
+}
+
+/* Or it is confirmed. */
+static void end_trial(struct change *change)
+{
+	if (ktap_random() % 3) {
+		image_goes_back(change);
+		return;
+	}
+	before.on = false;
+	ENOUGH(!state_pending_confirm(change->state) && !state_set(change->state, "image", 0));
 }
 
 static void begin(struct change *change);
@@ -232,7 +293,7 @@ static bool step(struct change *change)
 	struct prefix at = prefix_at(p);
 	size_t n;
 
-	switch (ktap_random() % 13) {
+	switch (ktap_random() % 14) {
 	case 0:
 	case 1:
 		own(change, p);
@@ -250,6 +311,7 @@ static bool step(struct change *change)
 		err = account_forget(change, names[m], &n);
 		CHECK(!err || err_is(err, ENOENT), "forget: %s", reason(err));
 		memset(model.said[m], 0, sizeof(model.said[m]));
+		memset(before.said[m], 0, sizeof(before.said[m]));
 		return false;
 	case 5:
 		expire(change);
@@ -261,8 +323,13 @@ static bool step(struct change *change)
 	case 8:
 		err = account_unsay(change, names[m], &at);
 		CHECK(err ? err_is(err, ENOENT) && !model.said[m][p] : model.said[m][p], "its end: %s", reason(err));
-		model.said[m][p] = 0;
+		model.said[m][p] = before.said[m][p] = 0;
 		return false;
+	case 13:
+		if (ktap_random() % 4)
+			return false;
+		(before.on ? end_trial : try_image)(change);
+		return true;
 	default:
 		say(change, m, p, random_end());
 		return false;
@@ -290,6 +357,7 @@ static void against_the_model(void)
 	bool right = true;
 
 	memset(&model, 0, sizeof(model));
+	memset(&before, 0, sizeof(before));
 	for (int m = 0; m < MEMBERS; m++)
 		model.rule[m] = -1;
 	begin(&change);
@@ -432,12 +500,128 @@ static void what_this_machine_needs(void)
 	empty_directory();
 }
 
+static int64_t words_waiting(struct state *s)
+{
+	sqlite3_stmt *stmt = state_prepare(s, "SELECT count(*) FROM said_before");
+	int64_t n;
+
+	ENOUGH(stmt && sqlite3_step(stmt) == SQLITE_ROW);
+	n = sqlite3_column_int64(stmt, 0);
+	sqlite3_finalize(stmt);
+	return n;
+}
+
+static struct prefix parsed(const char *text)
+{
+	struct prefix p;
+
+	ENOUGH(!prefix_parse(text, strlen(text), &p.first, &p.length));
+	return p;
+}
+
+/* What is in force of it; "": nothing. */
+static const char *in_force(struct change *change, const char *text)
+{
+	static struct ban ban;
+	struct prefix p = parsed(text);
+	int err = state_ban_get(change->state, p.first, p.length, &ban);
+
+	ENOUGH(!err || err_is(err, ENOENT));
+	return err ? "" : ban.reason;
+}
+
+static void bans(struct change *change, const char *text, int64_t seconds, const char *why)
+{
+	struct prefix p = parsed(text);
+	struct ban own = { .first = p.first, .length = p.length, .added = time(NULL) };
+
+	if (seconds) {
+		own.expires = own.added + seconds;
+		own.due = clock_boot() + seconds * 1000000000;
+	}
+	snprintf(own.reason, sizeof(own.reason), "%s", why);
+	ENOUGH(!account_own_put(change, &own));
+}
+
+#define IS(text, wanted) CHECK(!strcmp(in_force(&change, text), wanted), "%s: '%s'", text, in_force(&change, text))
+
+/* Its accounts and ends come back with an image that was not confirmed, and stay away with one that was. */
+static void beside_an_image(void)
+{
+	struct member_limits one = member_limits_default, two = member_limits_default;
+	struct change change;
+	struct prefix p;
+	size_t n;
+
+	one.rate = two.rate = 1e6;
+	two.quorum = 2;
+	begin(&change);
+	ENOUGH(!account_rule(&change, "m", &one) && !account_rule(&change, "q1", &two) &&
+	       !account_rule(&change, "q2", &two));
+	ENOUGH(is_taken(&change, "m", "198.51.100.1", 3600) && is_taken(&change, "q1", "198.51.100.9", 3600) &&
+	       is_taken(&change, "m", "198.51.100.2", 3600) && is_taken(&change, "m", "198.51.100.4", 3600));
+	bans(&change, "198.51.100.1", 60, "mine");
+	bans(&change, "198.51.100.3", 0, "forever");
+	bans(&change, "198.51.100.5", 60, "short");
+	bans(&change, "198.51.100.7", 60, "before");
+	end(&change);
+	begin(&change);
+	try_image(&change);
+	CHECK(words_waiting(change.state) == 5, "%d wait", (int)words_waiting(change.state));
+	IS("198.51.100.1", "");
+	bans(&change, "198.51.100.3", 60, "later, but short");
+	bans(&change, "198.51.100.4", 0, "mine, too");
+	bans(&change, "198.51.100.5", 3600, "longer");
+	ENOUGH(is_taken(&change, "q2", "198.51.100.9", 60) && is_taken(&change, "m", "198.51.100.7", 3600));
+	/* What it takes back does not come back. */
+	p = parsed("198.51.100.2");
+	CHECK(err_is(account_unsay(&change, "m", &p), ENOENT), "it is said in the meantime");
+	end(&change);
+	begin(&change);
+	CHECK(!state_said_check(change.state) && !state_pending_undo(change.state, &image), "going back: %s",
+	      log_last());
+	judge_what_came_back(&change);
+	IS("198.51.100.1", "m: x?[2J");
+	IS("198.51.100.2", "");
+	IS("198.51.100.3", "forever");
+	IS("198.51.100.4", "mine, too");
+	IS("198.51.100.5", "longer");
+	IS("198.51.100.7", "m: x?[2J");
+	CHECK(*in_force(&change, "198.51.100.9"), "two of two say it");
+	CHECK(!words_waiting(change.state), "some wait still");
+	p = parsed("198.51.100.1");
+	CHECK(!account_unsay(&change, "m", &p), "it has nothing to take back");
+	IS("198.51.100.1", "mine");
+	CHECK(!account_forget(&change, "m", &n) && n == 2, "%zu forgotten", n);
+	IS("198.51.100.4", "mine, too");
+	IS("198.51.100.7", "before");
+	/* Confirmed. */
+	ENOUGH(!state_set(change.state, "image", 0));
+	try_image(&change);
+	CHECK(words_waiting(change.state) == 2 && !state_pending_confirm(change.state) && !words_waiting(change.state),
+	      "it was confirmed");
+	IS("198.51.100.9", "");
+	/* Beside another image nothing is dropped, and all of it is flushed. */
+	ENOUGH(is_taken(&change, "q1", "198.51.100.9", 60) && is_taken(&change, "q2", "198.51.100.9", 60));
+	ENOUGH(!state_pending_add(change.state, &image));
+	CHECK(!words_waiting(change.state) && !state_pending_undo(change.state, &image), "beside another");
+	judge_what_came_back(&change);
+	CHECK(*in_force(&change, "198.51.100.9"), "it is gone");
+	ENOUGH(!state_set(change.state, "image", 0));
+	try_image(&change);
+	CHECK(words_waiting(change.state) == 2 && !state_pending_flush(change.state) && !words_waiting(change.state),
+	      "flushed");
+	end(&change);
+	empty_directory();
+}
+
 int main(void)
 {
 	static const struct ktap_case cases[] = {
 		{ "random words of members against a model", against_the_model },
 		{ "no more than it may", no_more_than_it_may },
 		{ "forgotten", forgotten },
+		{ "beside an image that waits", beside_an_image },
 		{ "what this machine needs", what_this_machine_needs },
 	};
 

@@ -154,6 +154,13 @@ static const struct column {
 	{ "said", "expires", NUMBER, 1, 253402300799, NULL, true },
 	{ "said", "reason", TEXT, 0, 127, NULL, false },
 	{ "said", "member", NUMBER, 0, INT64_MAX, NULL, false },
+	{ "said_before", "family", NUMBER, 4, 4, NULL, false },
+	{ "said_before", "length", NUMBER, 24, 32, NULL, false },
+	{ "said_before", "first", BYTES, 0, 0, NULL, false },
+	{ "said_before", "added", NUMBER, 0, 253402300799, NULL, false },
+	{ "said_before", "expires", NUMBER, 1, 253402300799, NULL, true },
+	{ "said_before", "reason", TEXT, 0, 127, NULL, false },
+	{ "said_before", "member", NUMBER, 0, INT64_MAX, NULL, false },
 	{ "fleet", "url", TEXT, 0, FLEET_URL_MAX - 1, NULL, false },
 	{ "fleet", "name", TEXT, 1, MEMBER_NAME_MAX - 1, MEMBER_NAME_BYTES, false },
 	{ "fleet", "user", TEXT, 0, FLEET_USER_MAX - 1, NULL, false },
@@ -220,7 +227,7 @@ static const struct reading {
 	{ "", { "tune", "FORM" } },
 	{ "", { "metrics" } },
 	{ "list source", { "load", "one", "FILE", "--if-changed" } },
-	{ "list chunk source interface pending setting ban ban_before accepted strike feed member said fleet"
+	{ "list chunk source interface pending setting ban ban_before accepted strike feed member said said_before fleet"
 	  " fleet_out fleet_at matched leaving ports port chosen scope",
 	  { "state", "check" } },
 };
@@ -315,7 +322,7 @@ static void make_good(void)
 	ENOUGH(!state_strike_put(s, &strike) && !state_feed_put(s, &feed));
 	ENOUGH(!state_member_put(s, &member));
 	word.member = member.id;
-	ENOUGH(!state_said_put(s, &word, &renewed));
+	ENOUGH(!state_said_put(s, &word, &renewed) && !state_put(s, "INSERT INTO said_before SELECT * FROM said", ""));
 	ENOUGH(!state_fleet_join(s, &joined) && !state_fleet_at_put(s, &at) &&
 	       !state_own_changed(s, &(struct prefix){ ban.first, ban.length }, &ban, true));
 	ENOUGH(!state_set(s, "headroom", 1) && !state_commit(s));

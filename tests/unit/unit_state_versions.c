@@ -49,6 +49,7 @@ static const char *const rows[] = {
 	[14] = "INSERT INTO matched VALUES ('eth0', 1)",
 	[15] = "INSERT INTO leaving VALUES ('eth0', 1)",
 	[16] = "INSERT INTO ports VALUES ('br0', 0, 'auto', 0, 1); INSERT INTO port VALUES ('eth0', 0, 'br0')",
+	[17] = "INSERT INTO said_before VALUES (4, 32, x'c0000201', 1, 1, NULL, 'r', NULL)",
 };
 _Static_assert(sizeof(rows) / sizeof(*rows) == STATE_VERSION + 1, "a row of each version's");
 

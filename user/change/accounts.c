@@ -493,6 +493,7 @@ int account_unsay(struct change *change, const char *member, const struct prefix
 	if (err || !held)
 		return err ?: -ENOENT;
 	err = heard(change, member, &held) ?: count(change, held) ?:
+	      state_said_no_more(change->state, p, held->is.id) ?:
 	      state_said_drop(change->state, p->first, p->length, held->is.id);
 	if (err)
 		return err;
@@ -522,6 +523,13 @@ static int judge_by(struct change *change, int64_t id, bool drop, size_t *n)
 	return err;
 }
 
+int account_judge_returned(struct change *change)
+{
+	size_t n;
+
+	return accounts_know(change) ?: judge_by(change, 0, false, &n);
+}
+
 int account_forget(struct change *change, const char *member, size_t *n)
 {
 	struct account_held *held;
@@ -533,7 +541,7 @@ int account_forget(struct change *change, const char *member, size_t *n)
 		return err ?: -ENOENT;
 	held->held = 0;
 	held->counted = held->changed = true;
-	err = judge_by(change, held->is.id, true, n);
+	err = state_said_no_more(change->state, NULL, held->is.id) ?: judge_by(change, held->is.id, true, n);
 	/* Whom no rule names is not known any more. */
 	held = find(&change->accounts, member);
 	if (err || held->is.rule != MEMBER_BY_ANY)

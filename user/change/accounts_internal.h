@@ -17,5 +17,7 @@ bool account_judge_all(struct accounts *accounts, struct said *said, size_t n, i
 /* Puts that into the bans. Only where the rows of the prefix have changed: where there are none, nobody says it any
  * more. */
 int account_judge(struct change *change, struct addr first, unsigned int length);
+/* The same of every prefix, after what was said before an image came back. */
+int account_judge_returned(struct change *change);
 
 #endif

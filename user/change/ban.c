@@ -94,6 +94,12 @@ static int confirm_bans(struct change *change, const struct prefixes *p, long se
 
 	if (!err && seconds && p->n > CONFIRM_MOST)
 		err = because(-E2BIG, "--confirm takes %d prefixes at most; load them as a list", CONFIRM_MOST);
+	/* Both would keep the bans of before in one place. */
+	if (!err && seconds) {
+		err = state_pending_any(change->state, PENDING_IMAGE);
+		if (err > 0)
+			err = because_it_waits(PENDING_IMAGE_NAME);
+	}
 	for (size_t i = 0; i < p->n && seconds && !err; i++) {
 		err = account_others(change->state, p->at[i].first, p->at[i].length);
 		if (err > 0)

@@ -78,19 +78,27 @@ static int mend_all(struct change *change, size_t *mended)
 	return err;
 }
 
+static int mend_what_stepped_back(struct change *change, size_t *n)
+{
+	struct state *state = change->state;
+	int err = mend_all(change, n) ?: state_joined(state) ? state_fleet_say_all(state) : 0;
+
+	if (!err)
+		state_bans_agree(state);
+	return err;
+}
+
 int stepped_back(struct state *state, struct touched *touched, size_t *n)
 {
 	struct change change = { .state = state, .touched = *touched };
 	int err;
 
 	*n = 0;
-	if (!state_stepped_back(state))
-		return 0;
-	err = mend_all(&change, n);
-	if (!err && state_joined(state))
-		err = state_fleet_say_all(state);
+	err = state_stepped_back(state) ? mend_what_stepped_back(&change, n) : 0;
+	if (!err && state_said_came_back(state))
+		err = account_judge_returned(&change);
 	if (!err)
-		state_bans_agree(state);
+		state_said_is_judged(state);
 	*touched = change.touched;
 	accounts_free(&change.accounts);
 	return err;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * After a step back to a version that knows no fleet, and forward again: what that version has banned or taken out is
- * this machine's own word, what members say holds as they say it, and the fleet is told.
+ * this machine's own word, what members say holds as they say it, and the fleet is told. What members said before an
+ * image that went back is judged here, too.
  */
 #ifndef CHANGE_STEPPED_BACK_H
 #define CHANGE_STEPPED_BACK_H

@@ -56,6 +56,7 @@ int state_give_due(struct state *state)
 		return err;
 	state->same_boot = true;
 	return state_put(state, "UPDATE ban_before SET due = NULL", "")
+		       ?: state_put(state, "UPDATE said_before SET due = NULL", "")
 		       ?: state_set(state, SETTING_BOOT, (double)clock_boot_number());
 }
 

@@ -36,6 +36,15 @@ int state_give_due(struct state *state);
 int state_said_give_due(struct state *state, int64_t date_most);
 int state_said_expire(struct state *state, int64_t boot);
 int state_said_clear(struct state *state);
+/* What they say waits beside an image, or comes back; before ban_before does. */
+int state_said_wait(struct state *state);
+int state_said_back(struct state *state);
+int state_said_back_drop(struct state *state);
+
+/* A condition: one row of bans or what is said ends later than the other. */
+#define ROW_ENDS_LATER(a, b)                                                                                        \
+	"(" b ".expires NOT NULL AND (" a ".expires IS NULL OR CASE WHEN " a ".due NOT NULL AND " b ".due NOT NULL" \
+	" THEN " a ".due > " b ".due ELSE " a ".expires > " b ".expires END))"
 /* Does the column of that name decide? Not after a reboot, before some command has changed something. */
 bool state_ends_by_due(struct state *state);
 

@@ -56,6 +56,8 @@ enum cached_statement {
 #define VERSION_LEAVING 15
 /* ...and those whose ports are filtered, in `ports`. */
 #define VERSION_PORTS 16
+/* ...and what members said waits beside an image. */
+#define VERSION_SAID_BEFORE 17
 
 /* What one question may cost, in instructions of SQLite's. */
 struct steps {
@@ -83,6 +85,7 @@ struct state {
 	int64_t bans_before, bans;
 	double bans_of;
 	enum { SAID_UNKNOWN, SAID_NONE, SAID_SOME } said; /* does a member say anything? */
+	bool said_back;	   /* so do they again, and it is to be judged what of it is in force */
 	bool bans_kept;	   /* the settings have such a number, whether or not it still is right */
 	bool stepped_back; /* it is not: a version that knows nothing of it, and of no fleet, has changed something */
 	bool joined;	   /* a fleet: then its tables are there (fleet.c) */

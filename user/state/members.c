@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "state/internal.h"
+#include "state/said.h"
 
 #define COLUMNS                                                                                                    \
 	"id, name, rule, entries, ttl, wide4, wide6, rate, shadow, quorum, heard, free_at, taken, ended, refused," \
@@ -110,5 +111,6 @@ int state_member_put(struct state *state, struct member *m)
 int state_member_drop(struct state *state, int64_t id)
 {
 	return state_put(state, "DELETE FROM said WHERE member = ?", "I", (sqlite3_int64)id)
+		       ?: state_said_no_more(state, NULL, id)
 		       ?: state_put(state, "DELETE FROM member WHERE id = ?", "I", (sqlite3_int64)id);
 }

@@ -7,12 +7,11 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "state/bans.h"
+#include "state/bans_internal.h"
 #include "state/feeds.h"
 #include "state/fleet.h"
 #include "state/grants.h"
 #include "sets/prefixes.h"
-#include "state/internal.h"
 
 #define BEFORE " || ' before'"
 
@@ -166,7 +165,8 @@ static int keep_before(struct state *s, const struct pending *pending)
 			       ?: state_put(s,
 					    "INSERT INTO ban_before SELECT * FROM ban"
 					    " WHERE NOT EXISTS (SELECT 1 FROM setting WHERE name = 'image' AND value)",
-					    "");
+					    "")
+			       ?: state_said_wait(s);
 	default:
 		return 0;
 	}
@@ -315,7 +315,7 @@ int state_pending_forget(struct state *s, enum pending_kind kind, const char *na
 	if (!err && kind == PENDING_BAN)
 		err = keep_ban(s, name, "DELETE FROM ban_before WHERE family = ? AND length = ? AND first = ?");
 	if (!err && kind == PENDING_IMAGE)
-		err = state_put(s, "DELETE FROM ban_before", "");
+		err = state_put(s, "DELETE FROM ban_before", "") ?: state_said_back_drop(s);
 	if (err || kind != PENDING_LIST)
 		return err;
 	return state_feed_forget(s, name) ?: state_put(s, "DELETE FROM list WHERE name = ?" BEFORE, "s", name);
@@ -356,8 +356,13 @@ static int undo(struct state *s, const struct pending *pending)
 		       state_put(s,
 				 "INSERT INTO setting SELECT 'image', before FROM pending WHERE kind = 4"
 				 " AND before NOT NULL", "") ?:
-		       /* What was banned since stays. */
-		       state_put(s, "INSERT OR IGNORE INTO ban SELECT * FROM ban_before", "") ?:
+		       state_said_back(s) ?:
+		       /* What was banned since stays; of the same prefix what ends later. */
+		       state_put(s,
+				 "INSERT INTO ban SELECT * FROM ban_before WHERE true"
+				 " ON CONFLICT (family, length, first) DO UPDATE SET added = excluded.added,"
+				 " expires = excluded.expires, reason = excluded.reason, due = excluded.due"
+				 " WHERE " ROW_ENDS_LATER("excluded", "ban"), "") ?:
 		       state_joined(s) ? state_fleet_say_all(s) : 0;
 	case PENDING_KINDS:
 		break;
@@ -383,7 +388,8 @@ int state_pending_confirm(struct state *state)
 	       state_put(state, "DELETE FROM pending", "") ?:
 	       state_put(state, "DELETE FROM list WHERE name LIKE '% before'", "") ?:
 	       state_put(state, "DELETE FROM feed WHERE list LIKE '% before'", "") ?:
-	       state_put(state, "DELETE FROM ban_before", "");
+	       state_put(state, "DELETE FROM ban_before", "") ?:
+	       state_said_back_drop(state);
 }
 
 int state_pending_flush(struct state *state)
@@ -391,5 +397,6 @@ int state_pending_flush(struct state *state)
 	return state_put(state, "DELETE FROM pending WHERE kind NOT IN (1, 2)", "") ?:
 	       state_put(state, "DELETE FROM list WHERE name LIKE '% before'", "") ?:
 	       state_put(state, "DELETE FROM feed WHERE list LIKE '% before'", "") ?:
-	       state_put(state, "DELETE FROM ban_before", "");
+	       state_put(state, "DELETE FROM ban_before", "") ?:
+	       state_said_back_drop(state);
 }

@@ -211,6 +211,10 @@ int state_said_check(struct state *state)
 	int err = state_said(state, &said, &n);
 
 	free(said);
+	if (err || !state->db || state->version < VERSION_SAID_BEFORE)
+		return err;
+	err = rows(state, state_prepare(state, "SELECT " COLUMNS " FROM said_before"), &said, &n);
+	free(said);
 	return err;
 }
 
@@ -238,4 +242,90 @@ int state_said_expire(struct state *state, int64_t boot)
 int state_said_clear(struct state *state)
 {
 	return state_has_fleet(state) ? state_put(state, "DELETE FROM said", "") : 0;
+}
+
+/* --- Beside an image that waits ----------------------------------------------------------------------------------- */
+
+/* One that an older version has undone or confirmed may have left some. Beside another image all of it stays. */
+int state_said_wait(struct state *state)
+{
+	return state_said_back_drop(state)
+		       ?: state_put(state,
+				    "INSERT INTO said_before (" COLUMNS ") SELECT " COLUMNS " FROM said"
+				    " WHERE NOT EXISTS (SELECT 1 FROM setting WHERE name = 'image' AND value)",
+				    "");
+}
+
+int state_said_back_drop(struct state *state)
+{
+	return state_put(state, "DELETE FROM said_before", "");
+}
+
+#define OF_B	 " WHERE family = b.family AND length = b.length AND first = b.first"
+#define OWN_OF_B "family, length, first, 0, added, expires, reason, due"
+
+/*
+ * Where only one of the two times has members' words of a prefix, the ban of the other time is this machine's own, and
+ * becomes a row beside them. Of members the last word counts; of this machine the ban that ends later.
+ */
+int state_said_back(struct state *state)
+{
+	state->said = SAID_UNKNOWN;
+	state->said_back = true;
+	return state_put(state,
+			 "INSERT INTO said_before (" COLUMNS ") SELECT " OWN_OF_B " FROM ban_before AS b"
+			 " WHERE EXISTS (SELECT 1 FROM said" OF_B ")"
+			 " AND NOT EXISTS (SELECT 1 FROM said_before" OF_B ")", "") ?:
+	       state_put(state,
+			 "INSERT INTO said (" COLUMNS ") SELECT " OWN_OF_B " FROM ban AS b"
+			 " WHERE EXISTS (SELECT 1 FROM said_before" OF_B ")"
+			 " AND NOT EXISTS (SELECT 1 FROM said" OF_B ")", "") ?:
+	       state_put(state,
+			 "INSERT INTO said (" COLUMNS ") SELECT " COLUMNS " FROM said_before WHERE true"
+			 " ON CONFLICT (family, length, first, member) DO UPDATE SET added = excluded.added,"
+			 " expires = excluded.expires, reason = excluded.reason, due = excluded.due"
+			 " WHERE member = 0 AND " ROW_ENDS_LATER("excluded", "said"), "");
+}
+
+bool state_said_came_back(const struct state *state)
+{
+	return state->said_back;
+}
+
+void state_said_is_judged(struct state *state)
+{
+	state->said_back = false;
+}
+
+/* A statement about a member's words, or about those of one prefix. */
+static int of_member(struct state *state, const char *sql, const struct prefix *p, int64_t member)
+{
+	sqlite3_stmt *stmt = state_prepare(state, sql);
+	int err = !stmt ? because_sqlite(state, "writing")
+		  : p	? state_bind_prefix(state, stmt, p->first, p->length)
+			: 0;
+
+	if (err) {
+		sqlite3_finalize(stmt);
+		return err;
+	}
+	sqlite3_bind_int64(stmt, 4, member);
+	return state_finish(state, stmt, sqlite3_step(stmt));
+}
+
+#define OF_P " WHERE (?1 IS NULL OR (family, length, first) = (?1, ?2, ?3))"
+
+/* A ban that nobody else said ends with it: alone it would be this machine's own. */
+int state_said_no_more(struct state *state, const struct prefix *p, int64_t member)
+{
+	int waits = state_pending_any(state, PENDING_IMAGE);
+
+	if (waits <= 0)
+		return waits;
+	return of_member(state,
+			 "DELETE FROM ban_before AS b" OF_P " AND EXISTS (SELECT 1 FROM said_before" OF_B
+			 " AND member = ?4)"
+			 " AND NOT EXISTS (SELECT 1 FROM said_before" OF_B " AND member <> ?4)",
+			 p, member)
+		       ?: of_member(state, "DELETE FROM said_before" OF_P " AND member = ?4", p, member);
 }

@@ -35,4 +35,10 @@ int state_said_put(struct state *state, const struct said *said, bool *fresh);
 /* -ENOENT where there is none. */
 int state_said_drop(struct state *state, struct addr first, unsigned int length, int64_t member);
 
+/* Nor does it come back when an image does that waits; `p` NULL: all of the member. */
+int state_said_no_more(struct state *state, const struct prefix *p, int64_t member);
+/* What came back is in no ban yet: account_judge_returned(). */
+bool state_said_came_back(const struct state *state);
+void state_said_is_judged(struct state *state);
+
 #endif

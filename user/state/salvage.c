@@ -91,7 +91,7 @@ static bool is_sound(const struct salvage *s, sqlite3_stmt *row)
 		return state_setting_is_sound(row);
 	if (!strcmp(s->table, "member"))
 		return !state_read_member(s->to, row, &member);
-	if (!strcmp(s->table, "said"))
+	if (!strncmp(s->table, "said", 4))
 		return !state_read_said(s->to, row, &said);
 	if (!strcmp(s->table, "strike"))
 		return !state_read_strike(s->to, row, &strike);
@@ -202,7 +202,7 @@ static bool salvage_table(struct salvage *s, const char *table, bool always)
 	s->put = ask(s->to->db, sql, table);
 	if (!s->put)
 		return false;
-	if (!strncmp(table, "ban", 3) || !strcmp(table, "strike") || !strcmp(table, "said"))
+	if (!strncmp(table, "ban", 3) || !strcmp(table, "strike") || !strncmp(table, "said", 4))
 		salvage_bans(s, table);
 	else
 		salvage_numbered(s, table);
@@ -213,10 +213,10 @@ static bool salvage_table(struct salvage *s, const char *table, bool always)
 /* In the order in which they were made: a list before its pieces. */
 int state_salvage(struct state *to, sqlite3 *from, struct recovered *r)
 {
-	static const char *const tables[] = { "list",	 "chunk",      "source",   "interface", "pending",  "setting",
-					      "ban",	 "ban_before", "accepted", "strike",	"chosen",   "feed",
-					      "member",	 "said",       "fleet",	   "fleet_out", "fleet_at", "scope",
-					      "matched", "leaving",    "ports",	   "port" };
+	static const char *const tables[] = { "list",	 "chunk",      "source",   "interface", "pending",    "setting",
+					      "ban",	 "ban_before", "accepted", "strike",	"chosen",     "feed",
+					      "member",	 "said",       "fleet",	   "fleet_out", "fleet_at",   "scope",
+					      "matched", "leaving",    "ports",	   "port",	"said_before" };
 	struct salvage s = { .from = from, .to = to };
 
 	r->whole = r->texts = true;
