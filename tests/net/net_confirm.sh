@@ -135,7 +135,7 @@ beside_an_image() {
 	rebooted
 	verdicts 45.0.0.1=pass 49.0.0.1=drop 49.0.0.2=pass 49.0.0.3=drop 49.0.0.9=pass
 	is "$(get '[.[]|.prefix,.reason,.expires == null]' bans)" '["49.0.0.1","m: x",false,"49.0.0.3","forever",true]' "the bans"
-	is "$(get '[.members[]|.member,.entries]' fleet)" '["m",1,"q1",1,"q2",0]' "the accounts"
+	is "$(get '[.members[]|.member,.bans]' fleet)" '["m",1,"q1",1,"q2",0]' "the accounts"
 	printf '@q2 + 49.0.0.9 1h\n@m - 49.0.0.1\n' | "$XDP_BLOOM" follow - >out || fail "follow"
 	verdicts 49.0.0.1=pass 49.0.0.9=drop
 }
@@ -409,4 +409,4 @@ is_away() {
 	[ ! "/proc/$away/ns/net" -ef /proc/self/ns/net ]
 }
 
-run_cases waits_in_a_stream late_bans attached_for_a_while cannot_go_back every_verb renamed date_set_forward confirmed confirm_cut_short another_root banned_meanwhile unpinned_at_once too_late of_an_older_state broken_sessions
+run_cases waits_in_a_stream late_bans attached_for_a_while cannot_go_back every_verb beside_an_image renamed date_set_forward confirmed confirm_cut_short another_root banned_meanwhile unpinned_at_once too_late of_an_older_state broken_sessions

@@ -438,7 +438,7 @@ static bool is_valid(const struct column *c, sqlite3_stmt *stmt)
 
 static bool has_no_rowid(const struct column *c)
 {
-	return !strncmp(c->table, "ban", 3) || !strcmp(c->table, "strike") || !strcmp(c->table, "said");
+	return !strncmp(c->table, "ban", 3) || !strcmp(c->table, "strike") || !strncmp(c->table, "said", 4);
 }
 
 /* Of lists and their pieces one that is in force, or one that it would go back to. */
