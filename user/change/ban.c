@@ -78,6 +78,7 @@ void banned_free(struct banned *n)
 	free(n->shortened);
 	free(n->longer);
 	free(n->reasons);
+	free(n->taken_over);
 }
 
 /* Two hundred years, which the kernel can count in ns. */
@@ -152,25 +153,37 @@ static double seconds_left(const struct ban *ban)
 	return ban->expires ? (double)(ban->expires - time(NULL)) : HUGE_VAL;
 }
 
-/* 1: it is another's, whatever becomes of this ban, which has `left` s if it is to be taken out. */
-static int check_whose(struct state *state, const struct prefix *p, const char *whose, bool del, double left)
+/* 1: another's ban of that prefix stays, and this one is not made. */
+static int check_whose(struct state *state, const struct ban *ban, const char *whose, struct banned *n)
 {
-	struct ban ban;
-	int err = whose ? account_own(state, p->first, p->length, &ban) : -ENOENT;
+	struct ban old;
+	int err = whose ? account_own(state, ban->first, ban->length, &old) : -ENOENT;
 
 	if (err)
 		return err_is(err, ENOENT) ? 0 : err;
-	if (strncmp(ban.reason, whose, strlen(whose)) != 0)
-		return del || seconds_left(&ban) > OTHERS_END;
-	return del && seconds_left(&ban) > left + SAME_END;
+	if (!ban_in_force(&old, ban->added) || !strncmp(old.reason, whose, strlen(whose)))
+		return 0;
+	if (seconds_left(&old) > OTHERS_END || seconds_left(&old) > seconds_left(ban))
+		return 1;
+	return note_one(&n->taken_over, &n->taken_over_n, &old);
+}
+
+/* 1: there is no such ban to take out, which has `left` s; or it is another's. */
+static int check_whose_out(struct state *state, const struct prefix *p, const char *whose, double left)
+{
+	struct ban old;
+	int err = account_own(state, p->first, p->length, &old);
+
+	if (err)
+		return err_is(err, ENOENT) ? 1 : err;
+	return strncmp(old.reason, whose, strlen(whose)) != 0 || seconds_left(&old) > left + SAME_END;
 }
 
 /* Members of the fleet say it, too. */
 static int add_beside(struct change *change, const struct ban_options *o, const char *whose, struct ban *ban,
 		      struct banned *n)
 {
-	struct prefix p = { ban->first, ban->length };
-	int err = check_whose(change->state, &p, whose, false, 0) ?: meet(change->state, o, ban, n);
+	int err = check_whose(change->state, ban, whose, n) ?: meet(change->state, o, ban, n);
 	bool fresh = err_is(err, ENOENT);
 
 	if (err_is(err, EEXIST)) {
@@ -200,7 +213,7 @@ static int add_one(struct change *change, const struct ban_options *o, const cha
 		return err < 0 ? err : add_beside(change, o, whose, &ban, n);
 	err = state_ban_new(change->state, &ban, &fresh);
 	if (!err && !fresh)
-		err = check_whose(change->state, p, whose, false, 0) ?:
+		err = check_whose(change->state, &ban, whose, n) ?:
 		      meet(change->state, o, &ban, n) ?:
 		      state_ban_put(change->state, &ban, &renewed);
 	if (err_is(err, EEXIST)) {
@@ -306,6 +319,30 @@ static bool may_have_scopes(const struct change *change)
 	return change->live.err || change->live.g.scoped || change->build;
 }
 
+/* The detector's word is another's, too: nothing of it is taken back. */
+static int take_out_whose(struct change *change, const char *whose, const struct ban_order *order)
+{
+	const struct prefix *p = &order->prefix;
+	int err = check_whose_out(change->state, p, whose, order->ttl);
+
+	if (err)
+		return err;
+	if (order->back && seconds_left(order->back) > 0)
+		return account_own_put(change, order->back);
+	return account_own_drop(change, p->first, p->length) ?: change_touch(change, p->first, p->length);
+}
+
+/* 1: another's ban that was taken over would end later, and is there again. */
+static int give_back(struct change *change, const char *whose, const struct ban_order *order, const struct ban *asked)
+{
+	int err;
+
+	if (!order->back || seconds_left(order->back) <= seconds_left(asked))
+		return 0;
+	err = check_whose_out(change->state, &order->prefix, whose, HUGE_VAL);
+	return err > 0 ? 0 : err ?: account_own_put(change, order->back) ?: 1;
+}
+
 /* Those with a scope, too: whoever says none means all; and they have no reasons. */
 static int take_out_all(struct change *change, const struct prefix *p, const char *why, const struct scope *scope,
 			bool *build)
@@ -400,10 +437,10 @@ static int own_order(struct change *change, const struct ban_options *o, const c
 	if (err_is(err, EBUSY))
 		err = guard_because("%s", reason(err));
 	if (!err && !order->del)
-		err = add_one(change, o, whose, asked, &order->prefix, banned);
+		err = give_back(change, whose, order, asked)
+			      ?: add_one(change, o, whose, asked, &order->prefix, banned);
 	else if (!err)
-		err = check_whose(change->state, &order->prefix, whose, true, order->ttl)
-			      ?: take_out(change, &order->prefix);
+		err = whose ? take_out_whose(change, whose, order) : take_out(change, &order->prefix);
 	order->missed = err == 1 || (order->del && err_is(err, ENOENT));
 	return order->missed ? 0 : err;
 }

@@ -17,6 +17,7 @@
 #include "base/stop.h"
 #include "base/trusted_dir.h"
 #include "base/users.h"
+#include "change/accounts.h"
 #include "change/guard_rails.h"
 #include "feeds/agent_here.h"
 #include "feeds/decisions.h"
@@ -25,6 +26,7 @@
 #include "observe/agent_seen.h"
 #include "state/bans.h"
 #include "state/events.h"
+#include "state/said.h"
 #include "state/state.h"
 
 #define KEY_MOST    256
@@ -58,6 +60,10 @@ struct agent {
 	int headers;
 	size_t others;
 	struct ban_order *orders;
+	struct bans {
+		struct ban *at;
+		size_t n;
+	} taken_over, took_over; /* another's, by their prefixes; and those that the orders under way take over */
 };
 
 /* The key becomes a header line in memory: it stands on no command line, and in no other file. */
@@ -134,20 +140,31 @@ static int ask(struct agent *a, bool whole, struct decision_changes *changes)
 	return err;
 }
 
-/* What an earlier one of these has left in force. */
+static int64_t end_of(const struct ban *ban)
+{
+	return ban->due ? ban->due / 1000000000 : clock_boot() / 1000000000 + ban->expires - time(NULL);
+}
+
+/* What an earlier one of these has left in force: not what the members of a fleet say of it. */
 static int read_own(struct agent *a)
 {
-	int64_t now = time(NULL), boot = clock_boot() / 1000000000;
+	int64_t now = time(NULL);
 	struct state *state = NULL;
 	struct ban *bans = NULL;
 	size_t n = 0;
 	int err = state_open(&state, a->context, false);
+	int members = err ? 0 : state_said_any(state);
 
-	err = err ?: state_bans(state, &bans, &n);
+	err = err ?: members < 0 ? members : state_bans(state, &bans, &n);
 	for (size_t i = 0; i < n && !err; i++) {
 		struct decision *d;
 
-		if (strncmp(bans[i].reason, CROWDSEC_REASON, strlen(CROWDSEC_REASON)) != 0 || !bans[i].expires ||
+		err = members ? account_own(state, bans[i].first, bans[i].length, &bans[i]) : 0;
+		if (err_is(err, ENOENT)) {
+			err = 0;
+			continue;
+		}
+		if (err || strncmp(bans[i].reason, CROWDSEC_REASON, strlen(CROWDSEC_REASON)) != 0 || !bans[i].expires ||
 		    !ban_in_force(&bans[i], now))
 			continue;
 		if (!GROW(a->all.at, a->all.n)) {
@@ -155,8 +172,7 @@ static int read_own(struct agent *a)
 			break;
 		}
 		d = &a->all.at[a->all.n++];
-		*d = (struct decision){ .prefix = { bans[i].first, bans[i].length },
-					.end = bans[i].due ? bans[i].due / 1000000000 : boot + bans[i].expires - now };
+		*d = (struct decision){ .prefix = { bans[i].first, bans[i].length }, .end = end_of(&bans[i]) };
 		memcpy(d->reason, bans[i].reason, sizeof(d->reason));
 	}
 	decisions_sort(&a->all);
@@ -202,6 +218,58 @@ static void leave_out(struct ban_order *orders, size_t *n)
 	*n = kept;
 }
 
+static int by_prefix(const void *a, const void *b)
+{
+	const struct ban *x = a, *y = b;
+
+	return prefix_order(&(struct prefix){ x->first, x->length }, &(struct prefix){ y->first, y->length });
+}
+
+static struct ban *taken_over(const struct agent *a, const struct prefix *p)
+{
+	struct ban key = { .first = p->first, .length = p->length };
+
+	return a->taken_over.n ? bsearch(&key, a->taken_over.at, a->taken_over.n, sizeof(key), by_prefix) : NULL;
+}
+
+/* The orders have pointers to those that were there before. */
+static void took_over(void *arg, const struct ban *bans, size_t n)
+{
+	struct agent *a = arg;
+
+	for (size_t i = 0; i < n; i++)
+		if (GROW(a->took_over.at, a->took_over.n))
+			a->took_over.at[a->took_over.n++] = bans[i];
+}
+
+/* Those that are over, or there again, are of no interest. */
+static void forget_taken_over(struct agent *a, const struct ban_order *orders, size_t n)
+{
+	struct bans *t = &a->taken_over, *new = &a->took_over;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < n; i++)
+		if (orders[i].back && (orders[i].del || orders[i].missed))
+			taken_over(a, &orders[i].prefix)->over = true;
+	for (size_t i = 0; i < new->n; i++) {
+		struct ban *before = taken_over(a, &(struct prefix){ new->at[i].first, new->at[i].length });
+
+		if (before)
+			before->over = true;
+	}
+	for (size_t i = 0; i < t->n; i++)
+		if (!t->at[i].over && end_of(&t->at[i]) > clock_boot() / 1000000000)
+			t->at[kept++] = t->at[i];
+	t->n = kept;
+	for (size_t i = 0; i < new->n; i++)
+		if (GROW(t->at, t->n))
+			t->at[t->n++] = new->at[i];
+	if (new->n)
+		qsort(t->at, t->n, sizeof(*t->at), by_prefix);
+	free(new->at);
+	*new = (struct bans){ 0 };
+}
+
 /* From what is in force to `after`, which becomes the agent's. */
 static int become(struct agent *a, struct decisions *after)
 {
@@ -210,6 +278,7 @@ static int become(struct agent *a, struct decisions *after)
 				.from = "crowdsec",
 				.refused = refused,
 				.done = done,
+				.took_over = took_over,
 				.arg = a };
 	bool again = clock_seconds() > a->again_at;
 	struct ban_order *orders = NULL;
@@ -219,7 +288,10 @@ static int become(struct agent *a, struct decisions *after)
 	if (!err)
 		leave_out(orders, &n);
 	a->orders = orders;
+	for (size_t i = 0; i < n; i++)
+		orders[i].back = taken_over(a, &orders[i].prefix);
 	err = err ?: into_force(&f, orders, n);
+	forget_taken_over(a, orders, err ? 0 : n);
 	if (!err)
 		decisions_missed(after, orders, n);
 	free(orders);
@@ -392,6 +464,7 @@ int follow_crowdsec(struct context *context, const struct crowdsec_options *opti
 	}
 	agent_word_end(&a.word);
 	decisions_free(&a.all);
+	free(a.taken_over.at);
 	close_fd(a.headers);
 	return err;
 }
