@@ -144,7 +144,7 @@ def verdicts(what, **wanted):
         die(f'{what}: {drops}, not {wanted}')
 
 
-HOSTS = {'a': '45.0.0.1', 'b': '45.0.0.2', 'net': '2001:db8:7::9', 'mine': '45.0.1.1', 'soon': '45.0.1.2', 'longer': '45.0.1.3',
+HOSTS = {'a': '45.0.0.1', 'b': '45.0.0.2', 'net': '2001:db8:7::9', 'mine': '45.0.1.1', 'soon': '45.0.1.2', 'longer': '45.0.1.3', 'early': '45.0.1.4', 'sooner': '45.0.1.5',
          'captcha': '45.0.0.9', 'own': '45.0.2.1', 'many': '45.2.0.77'}
 
 
@@ -179,7 +179,22 @@ def others():
     run(bloom, 'add', HOSTS['longer'], '--ttl', '1d')
     delete(11, 12, 13)
     turns(1)
-    verdicts('bans that are somebody\'s', mine=True, soon=False, longer=True)
+    verdicts('bans that are somebody\'s', mine=True, longer=True)
+    began = time.monotonic()
+    run(bloom, 'add', HOSTS['early'], HOSTS['sooner'], '--ttl', '119s', '--reason', 'mine')
+    decide(14, HOSTS['early'])
+    decide(15, HOSTS['sooner'], 5)
+    turns(1)
+    reasons = {ban['prefix']: ban['reason'] for ban in json.loads(run(bloom, '-j', 'bans'))}
+    delete(14)
+    turns(1)
+    with Agent.lock:
+        Agent.gone[15] = Agent.decisions.pop(15)[:3] + (-1,)
+    again = {ban['prefix']: ban['reason'] for ban in json.loads(run(bloom, '-j', 'bans'))}
+    if time.monotonic() - began < 110 and (
+            not reasons[HOSTS['early']].startswith('crowdsec ') or reasons[HOSTS['sooner']] != 'mine'
+            or [again.get(HOSTS[name]) for name in ('early', 'sooner')] != ['mine', 'mine']):
+        die(f'it ends early: {reasons}, then {again}')
 
 
 def needed():

@@ -73,9 +73,10 @@ static int left(char reason[BAN_REASON_MAX])
 	return ban.expires ? (int)(ban.expires - time(NULL)) : 0;
 }
 
+/* A second is counted in full. */
 static bool near(int is, int wanted)
 {
-	return wanted > 0 ? is > wanted - 30 && is <= wanted : is == wanted;
+	return wanted > 0 ? is > wanted - 30 && is <= wanted + 1 : is == wanted;
 }
 
 /* Another's is there first; then the agent's comes, becomes shorter, and is taken out. */
