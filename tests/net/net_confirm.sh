@@ -360,6 +360,34 @@ cannot_go_back() {
 	verdicts 45.0.0.1=drop
 }
 
+# What came meanwhile does not go together with what was before: nothing else is changed until that is gone.
+goes_back_with_others() {
+	local why='exact was not confirmed in time, and with this cannot go back: a list with a scope needs the roster'
+
+	echo 45.0.0.1 >list
+	bloom load list list
+	bloom tune --exact off --force
+	bloom tune --exact on --confirm 1h
+	bloom load scoped list --only tcp/22
+	as_sql "UPDATE pending SET due = 1"
+	expect 2 "$XDP_BLOOM" add 45.0.0.2
+	grep -q "^xdp-bloom: add: $why" err || fail "$(cat err)"
+	verdicts 45.0.0.2=pass
+	expect 2 "$XDP_BLOOM" rotate
+	grep -q "$why" err || fail "$(cat err)"
+	expect 2 "$XDP_BLOOM" status
+	grep -qx " *exact was not confirmed in time, and has not gone back: 'xdp-bloom rotate' says why" out || fail "$(cat out)"
+	bloom load scoped list --only any --dry-run
+	! grep -q 'has gone back' err || fail "a dry run says that it has gone back: $(cat err)"
+	bloom unload scoped
+	grep -q 'exact: was not confirmed in time and has gone back' err || fail "it does not say so: $(cat err)"
+	is "$(get .exact tune)" false "whether there is a roster"
+	bloom add 45.0.0.2
+	verdicts 45.0.0.1=drop 45.0.0.2=drop
+	expect 2 "$XDP_BLOOM" status
+	! grep 'gone back' out || fail "status says it still"
+}
+
 # An interface that has another name when its time is over, or is in another network namespace: nothing of ours stays there.
 renamed() {
 	local away
@@ -409,4 +437,4 @@ is_away() {
 	[ ! "/proc/$away/ns/net" -ef /proc/self/ns/net ]
 }
 
-run_cases waits_in_a_stream late_bans attached_for_a_while cannot_go_back every_verb beside_an_image renamed date_set_forward confirmed confirm_cut_short another_root banned_meanwhile unpinned_at_once too_late of_an_older_state broken_sessions
+run_cases waits_in_a_stream late_bans attached_for_a_while cannot_go_back goes_back_with_others every_verb beside_an_image renamed date_set_forward confirmed confirm_cut_short another_root banned_meanwhile unpinned_at_once too_late of_an_older_state broken_sessions

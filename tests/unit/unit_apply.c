@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "edited.h"
 #include "change/agreement.h"
@@ -14,6 +15,7 @@
 #include "change/guard_needs.h"
 #include "change/own_addresses.h"
 #include "change/revert_timer.h"
+#include "base/clock.h"
 #include "base/errand.h"
 #include "base/memory.h"
 #include "base/progress.h"
@@ -51,7 +53,7 @@ static struct settings kept_settings;
 static double kept_number;
 static unsigned int needs_many, full_times; /* so often the filter takes everybody */
 static bool matters, tried, judged;	    /* how long a line takes */
-static uint64_t until;
+static uint64_t until, clock_is;
 static int mapped;
 
 __attribute__((format(printf, 1, 2))) static int step(const char *fmt, ...)
@@ -264,6 +266,7 @@ static bool given_matter(double keys)
 #define kernel_scopes(context, c, scopes)  step("scopes")
 #define image_kept(state)		   (is_image ? 3u : 0u)
 #define trial_until(...)		   given_until(__VA_ARGS__)
+#define clock_boot()			   ((int64_t)clock_is)
 #define ends_read(ends, state, within)	   step(within ? "some ends" : "ends")
 #define live_before(live)		   4
 #define detector_fill(d, state)		   step("detector")
@@ -323,6 +326,7 @@ static void again(void)
 	kept_settings.memory_max = 1 << 30;
 	kept_number = 5;
 	until = 0;
+	clock_is = 76;
 	guard = (struct guard){ 0 };
 	options = (struct apply_options){ .guard = &guard };
 	errand.here = false;
@@ -339,6 +343,14 @@ static void in_order(void)
 	options.discard_unknown = true;
 	options.guard = NULL;
 	applied("with an end, on trial, more to be kept, whoever is in force");
+	clock_is = 77;
+	applied("on trial that is over");
+	options.guard = &guard;
+	guard.waits = true;
+	applied("its own trial");
+	guard.waits = false;
+	clock_is = 76;
+	options.guard = NULL;
 	is_image = true;
 	is_ending = false;
 	applied("an image");

@@ -44,6 +44,7 @@ static struct {
 	bool declines;
 } fails;
 static int kept, freed;
+static int64_t date; /* has come at least */
 
 __attribute__((format(printf, 1, 2))) static void line(const char *fmt, ...)
 {
@@ -80,8 +81,8 @@ static int given_pending(struct state *state, struct pending **all, size_t *n)
 
 static int64_t given_left(const struct pending *one, int64_t at_least)
 {
-	CHECK(at_least == 4711, "at least %lld", (long long)at_least);
-	return one->due;
+	CHECK(at_least == date, "at least %lld", (long long)at_least);
+	return one->rebooted ? 0 : one->due;
 }
 
 static int given_take_back(const struct context *in, const char *label)
@@ -287,7 +288,8 @@ static void begins(const char *what)
 	in_force.g.number = 5;
 	kept = freed = 0;
 	errand.declined = false;
-	err = catch_up(&state, &in_force, 4711);
+	date = 4711;
+	err = catch_up(&state, &in_force, date);
 	line("%s%s", err ? reason(err) : "done", state == AGAIN ? ", with another state" : "");
 	CHECK(freed == 1, "freed %d times", freed);
 }
@@ -432,13 +434,62 @@ static void damaged(void)
 	begins("what comes into force");
 }
 
+static void commits(const char *what, int64_t own_due, int err)
+{
+	struct overdue overdue = { 0 };
+	int failed;
+
+	printf("%s\n", what);
+	in_force.context = &given_context;
+	in_force.g.number = 5;
+	date = 0;
+	failed = overdue_undo(&overdue, STATE, own_due);
+	line("%zu go back", overdue.n);
+	failed = overdue_end(&overdue, &in_force, failed ?: err ? because(err, "no room") : 0);
+	line("%s", failed ? reason(failed) : "done");
+}
+
+static void with_a_change(void)
+{
+	struct overdue overdue = { 0 };
+
+	commits("nothing waits", 0, 0);
+	commits("nothing waits, and it fails", 0, -ENOMEM);
+	wait_for(0, PENDING_INTERFACE, "eth0", 0, 1000);
+	wait_for(1, PENDING_SETTING, "exact", 0, 1000);
+	wait_for(2, PENDING_LIST, "own", 7, 1000);
+	wait_for(3, PENDING_LIST, "late", 8, 1000);
+	pending[2].rebooted = pending[3].rebooted = true;
+	commits("two are overdue", 7, 0);
+	commits("and it fails", 7, -ENOMEM);
+	commits("three are overdue", 0, 0);
+	fails.undo = -EIO;
+	commits("one cannot go back", 7, 0);
+	fails.undo = 0;
+	pending[2].rebooted = pending[3].rebooted = false;
+	commits("one is", 7, 0);
+	fails.pending = -EIO;
+	commits("what waits is not to be read", 7, 0);
+	fails.pending = 0;
+	printf("somebody else's errand\n");
+	CHECK(!overdue_undo(&overdue, STATE, 0), "it fails");
+	errand.declined = true;
+	line("%s", reason(overdue_end(&overdue, &in_force, because(-ECANCELED, "declined"))));
+	errand.declined = false;
+	printf("a dry run\n");
+	overdue = (struct overdue){ 0 };
+	CHECK(!overdue_undo(&overdue, STATE, 0), "it fails");
+	CHECK(!overdue_end(&overdue, NULL, 0), "it fails");
+}
+
 static void word_for_word(void)
 {
 	static const struct scene scenes[] = { { "little", little },
 					       { "overdue", overdue },
 					       { "on trial", on_trial },
 					       { "runs out", runs_out },
-					       { "damaged", damaged } };
+					       { "damaged", damaged },
+					       { "with a change", with_a_change } };
 
 	shows_scenes(&shows, scenes, sizeof(scenes) / sizeof(scenes[0]), again);
 }

@@ -38,7 +38,7 @@ static struct metrics_pages web;
 static int64_t now_ms;
 static int calls, fails_at;
 static unsigned int refused_n, troubles;
-static bool fleet_troubled, agent_troubled, no_filter, crowd;
+static bool fleet_troubled, agent_troubled, overdue, no_filter, crowd;
 static int made;
 
 static int call(const char *what)
@@ -82,6 +82,13 @@ static void given_failures(const struct context *of, struct list_failure **failu
 		else
 			strcpy((*failures)[i].why, "no list");
 	}
+}
+
+static int given_overdue(struct state *state, char text[OVERDUE_TEXT_MAX])
+{
+	(void)state;
+	snprintf(text, OVERDUE_TEXT_MAX, "%s", overdue ? "exact has not gone back" : "");
+	return call("what is overdue");
 }
 
 static bool given_fleet_trouble(const struct fleet_view *view, int64_t now, char text[FLEET_TEXT_MAX])
@@ -130,6 +137,7 @@ static void given_html(struct web_page *page)
 #define fresh_trouble		    given_trouble
 #define fleet_view_take(v, c, of)   ((void)(v), (void)(c), (void)(of), call("the fleet"))
 #define fleet_view_free(view)	    ((void)(view))
+#define overdue_trouble		    given_overdue
 #define fleet_trouble		    given_fleet_trouble
 #define list_failures		    given_failures
 #define agent_seen_take(seen, of)   memset(seen, 0, sizeof(*(seen)))
@@ -148,7 +156,7 @@ static void begin(void)
 	now_ms = 5000000;
 	calls = fails_at = made = 0;
 	refused_n = troubles = 0;
-	fleet_troubled = agent_troubled = no_filter = crowd = false;
+	fleet_troubled = agent_troubled = overdue = no_filter = crowd = false;
 }
 
 static void asks(const char *path, const char *token)
@@ -221,6 +229,8 @@ static void healths(void)
 		agent_troubled = kind & 2;
 		asks("/healthz", NULL);
 	}
+	overdue = true;
+	asks("/healthz", NULL);
 }
 
 static void ages(void)

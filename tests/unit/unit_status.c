@@ -15,6 +15,7 @@
 #include "base/span.h"
 #include "change/agreement.h"
 #include "kernel/pins.h"
+#include "observe/overdue.h"
 #include "observe/documents.h"
 #include "observe/history.h"
 #include "observe/unfiltered.h"
@@ -51,6 +52,7 @@ static struct world {
 	struct pending waiting[2];
 	struct fresh fresh[6];
 	struct fleet_view fleet;
+	bool late;
 	struct agent_seen agent;
 	struct list_failure failed[5];
 	struct detector_sums detector;
@@ -283,6 +285,13 @@ static int given_fleet(struct fleet_view *view, const struct context *context, s
 	return call("the fleet");
 }
 
+static int given_overdue(struct state *state, char text[OVERDUE_TEXT_MAX])
+{
+	is_ours(&typed_context, state);
+	snprintf(text, OVERDUE_TEXT_MAX, "%s", w.late ? "exact has not gone back" : "");
+	return call("what is overdue");
+}
+
 static enum agreement given_agreement(struct state *state, const struct generation *live)
 {
 	is_ours(&typed_context, state);
@@ -364,6 +373,7 @@ static bool given_refusal(const char *directory, char line[EVENT_LINE_MAX])
 #define state_bans_next	       given_next
 #define fresh_take	       given_fresh
 #define fleet_view_take	       given_fleet
+#define overdue_trouble	       given_overdue
 #define fleet_view_free(view)  given_free((view)->seen.members)
 #define agreement(state, live) given_agreement(state, live)
 #define list_failures	       given_failures
@@ -609,6 +619,9 @@ static void the_state(void)
 	w.next = NOW - 1;
 	w.agrees = BEHIND;
 	looks();
+	w.late = true;
+	looks();
+	w.late = false;
 	w.next = NOW;
 	w.bans = 0;
 	w.waiting_n = 1;

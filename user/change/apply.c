@@ -253,6 +253,11 @@ static int apply_lists(struct state *state, const struct live *live, const struc
 	return err;
 }
 
+static bool is_over(__u64 when)
+{
+	return when && when <= (__u64)clock_boot();
+}
+
 /* From the arrays to the switch. */
 static int go_live(struct state *state, struct live *live, const struct apply_options *options, struct candidate *c,
 		   struct laps *t)
@@ -265,6 +270,9 @@ static int go_live(struct state *state, struct live *live, const struct apply_op
 	size_t on_n = 0;
 	int err = trial_until(state, &c->trial.until) ?: c->g.ends ? ends_read(&ends, state, NULL) : 0;
 
+	/* The kernel would not let it into force. */
+	if (!err && !options->guard->waits && is_over(c->trial.until))
+		err = because(-EBUSY, "what waits for confirmation goes back just now: do it again");
 	if (c->trial.until)
 		c->trial.before = live_before(live);
 	progress(live->context, "loading the programs", -1);

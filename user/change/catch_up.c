@@ -87,9 +87,15 @@ static int into_force(struct late *l, struct state *state, struct live *live)
 	return touched_divide(&l->touched, state) ?: bans_into_force(state, live, &l->touched, &guard);
 }
 
+static void has_gone_back(const struct live *live, const struct pending *one)
+{
+	warn("%s: %s and has gone back", one->name, why(one));
+	event(live->context, (struct event){ EVENT_REVERTED, .generation = live->g.number }, "%s: %s", one->name,
+	      why(one));
+}
+
 static void report(const struct late *l, const struct live *live, int err)
 {
-	struct event reverted = { EVENT_REVERTED, .generation = live->g.number };
 	struct event expired = { EVENT_EXPIRED, .generation = live->g.number };
 
 	for (size_t i = 0; i < l->overdue_n; i++) {
@@ -99,8 +105,7 @@ static void report(const struct late *l, const struct live *live, int err)
 			warn("%s: %s, and cannot go back: %s", one->name, why(one), reason(err));
 			continue;
 		}
-		warn("%s: %s and has gone back", one->name, why(one));
-		event(live->context, reverted, "%s: %s", one->name, why(one));
+		has_gone_back(live, one);
 	}
 	if (!err && l->expired == 1)
 		event(live->context, expired, "the ban of %s", l->first_expired);
@@ -152,5 +157,32 @@ int catch_up(struct state **state, struct live *live, time_t at_least)
 out:
 	free(late.overdue);
 	touched_free(&late.touched);
+	return err;
+}
+
+int overdue_undo(struct overdue *overdue, struct state *state, int64_t own_due)
+{
+	size_t waiting_n = 0;
+	int err = state_pending(state, &overdue->at, &waiting_n);
+
+	for (size_t i = 0; i < waiting_n && !err; i++) {
+		const struct pending one = overdue->at[i];
+
+		if (one.kind == PENDING_INTERFACE || pending_left(&one, 0) || (own_due && one.due == own_due))
+			continue;
+		overdue->at[overdue->n++] = one;
+		err = state_pending_undo(state, &one);
+	}
+	return err;
+}
+
+int overdue_end(struct overdue *overdue, const struct live *live, int err)
+{
+	for (size_t i = 0; i < overdue->n && live && !err; i++)
+		has_gone_back(live, &overdue->at[i]);
+	if (overdue->n && err && !errand.declined)
+		err = because(err, "%s was not confirmed in time, and with this cannot go back: %s",
+			      overdue->at[0].name, reason(err));
+	free(overdue->at);
 	return err;
 }

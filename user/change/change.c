@@ -125,13 +125,17 @@ void change_succeeded(struct change *change, const char *list)
 
 static int commit(struct change *change)
 {
-	int err = accounts_put(change) ?: touched_divide(&change->touched, change->state);
+	struct overdue overdue = { 0 };
+	int err = overdue_undo(&overdue, change->state, change->due) ?:
+		  accounts_put(change) ?: touched_divide(&change->touched, change->state);
 
 	change->options.guard = &change->guard;
-	if (!err && change->build)
+	change->options.reverting = overdue.n;
+	if (!err && (change->build || overdue.n))
 		err = apply_with(change->state, &change->live, &change->options);
 	else if (!err)
 		err = bans_into_force(change->state, &change->live, &change->touched, &change->guard);
+	err = overdue_end(&overdue, change->options.dry_run ? NULL : &change->live, err);
 	for (unsigned int label = 0; label < LABELS && !err && !change->options.dry_run; label++)
 		if (change->zero[label])
 			kernel_zero_label(change->context, (uint8_t)label);

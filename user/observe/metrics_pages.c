@@ -50,7 +50,7 @@ static bool is_readable(struct metrics_pages *s)
 	s->readable = !state_open(&state, s->context, false) && !lists_in_force(state, &lists, &n) &&
 		      !state_bans_count(state, time(NULL), &bans) &&
 		      !fresh_take(state, time(NULL), &s->fresh, &s->fresh_n) &&
-		      !fleet_view_take(&s->fleet, s->context, state);
+		      !fleet_view_take(&s->fleet, s->context, state) && !overdue_trouble(state, s->overdue);
 	s->read = clock_ms();
 	state_close(state);
 	free(lists);
@@ -84,6 +84,8 @@ static void look_at_lists(const struct metrics_pages *s, struct health *h)
 	struct agent_seen agent;
 	size_t failed_n;
 
+	if (*s->overdue)
+		because_of(h, "%s", s->overdue);
 	list_failures(s->context, &failed, &failed_n);
 	for (size_t i = 0; i < failed_n; i++) {
 		const struct fresh *f = fresh_find(s->fresh, s->fresh_n, failed[i].list);

@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "observe/fleet_view.h"
+#include "observe/overdue.h"
 #include "observe/page.h"
 #include "observe/token.h"
 #include "observe/web_server.h"
@@ -44,7 +45,8 @@ struct metrics_pages {
 	struct page_passing passing;
 	struct fresh *fresh; /* lists of servers, as they were when it was read */
 	size_t fresh_n;
-	struct fleet_view fleet; /* the same */
+	struct fleet_view fleet;	/* the same */
+	char overdue[OVERDUE_TEXT_MAX]; /* the same: what should have gone back */
 };
 
 /* One of them; the argument is the pages. */

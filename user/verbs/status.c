@@ -14,6 +14,7 @@
 #include "change/agreement.h"
 #include "kernel/pins.h"
 #include "observe/history.h"
+#include "observe/overdue.h"
 #include "observe/unfiltered.h"
 #include "state/bans.h"
 #include "state/events.h"
@@ -176,7 +177,7 @@ static bool is_loaded(const struct status *s, const char *list)
 static void look_at_state(struct status *s, const struct context *context)
 {
 	struct state *state = NULL;
-	char since[UTC_TEXT_MAX];
+	char since[UTC_TEXT_MAX], overdue[OVERDUE_TEXT_MAX] = "";
 	enum agreement is;
 	int err = state_open(&state, context, false);
 
@@ -187,12 +188,14 @@ static void look_at_state(struct status *s, const struct context *context)
 		err = lists_in_force(state, &s->lists, &s->lists_n) ?: waiting_of(state, &s->waiting, &s->waiting_n) ?:
 		      state_bans_count(state, s->now, &s->bans) ?:
 		      fresh_take(state, s->now, &s->fresh, &s->fresh_n) ?:
-		      fleet_view_take(&s->fleet, context, state);
+		      fleet_view_take(&s->fleet, context, state) ?: overdue_trouble(state, overdue);
 		s->next = state_bans_next(state);
 	}
+	if (!err && *overdue)
+		trouble(s, DEGRADED, "%s", overdue);
 	if (!err && !s->live.err) {
 		is = agreement(state, &s->live.g);
-		if (is == BEHIND)
+		if (is == BEHIND && !*overdue)
 			trouble(s, DEGRADED,
 				"the last change is not in force yet: any command that changes something, or"
 				" 'rotate', builds it");
