@@ -26,7 +26,7 @@ static void put(struct writer *w, const void *data, size_t bytes)
 	w->sum = image_checksum(data, bytes, w->sum);
 	w->at += bytes;
 	while (bytes && !w->err) {
-		ssize_t done = write(w->fd, from, bytes < 1 << 30 ? bytes : 1 << 30);
+		ssize_t done = write(w->fd, from, bytes);
 
 		if (done < 0) {
 			w->err = -errno;
