@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* An image as it is written: what of the generation stays on this machine, and a file that takes it in pieces, or not.
- */
+/* An image as it is written: what of a filter stays on its machine, and a file that takes it in pieces, or not. */
 #include <errno.h>
 #include <sys/stat.h>
 #include <unistd.h>
