@@ -231,6 +231,51 @@ static void allowed_host(void)
 	plan_free(&d);
 }
 
+/* Nothing of who had the place before, an address or a network: neither of its bans nor of what it sent. */
+static void begins_anew(void)
+{
+	struct limits limits = { .on = true, .of = { [CLASS_PACKETS] = { NET_RATE, NET_BURST, THEN_BAN } } };
+	struct detect d = plan_of(&limits, 1, 1, 1ULL << 40);
+	struct suspects *bucket = (struct suspects *)(uintptr_t)d.suspects;
+	struct detect_from own = { .proven = 1 };
+	struct detect_packet packet = packet_of(&d, 7, 0, 64);
+	__u64 now = (1ULL << 40) + TICK;
+	enum detected found = DETECTED_NOTHING;
+	const struct suspect *is = NULL;
+	unsigned int n = 0;
+
+	packet.from = &own;
+	for (int i = 0; i < SUSPECTS_OF_BUCKET; i++) {
+		struct suspect *before = &bucket->suspect[i];
+
+		memset(before, 0x55, sizeof(*before));
+		memset(before->stamp, 0, sizeof(before->stamp));
+		for (int class = 0; class < CLASSES; class ++)
+			before->stamp[class] = 1ULL << 40;
+		before->asked = d.number;
+	}
+	for (; !is && n < 1000; n++) {
+		found = detect_packet(&d, &packet, now);
+		is = suspect_of(&d, &packet);
+	}
+	if (CHECK(is && found == DETECTED_SUSPECT, "packet %u is found %d", n, found)) {
+		CHECK(is->count[CLASS_PACKETS] == 1 && is->count[CLASS_BYTES] == 64, "it has sent %llu, %llu bytes",
+		      is->count[CLASS_PACKETS], is->count[CLASS_BYTES]);
+		CHECK(is->proven[CLASS_PACKETS] == now + d.limit[CLASS_PACKETS].price, "it has proven %llx",
+		      is->proven[CLASS_PACKETS]);
+		for (int class = 0; class < CLASSES; class ++)
+			CHECK(!is->over[class] && (class <= CLASS_BYTES || !is->count[class]) &&
+				      (class == CLASS_PACKETS || !is->proven[class]),
+			      "class %d is another's", class);
+		CHECK(is->since == now && is->scale == TRUST_ALL && is->asked == d.number,
+		      "tracked since %llx, scale %llx", is->since, is->scale);
+		CHECK(!is->over_at && !is->dropped && !is->until && !is->banned_for && !is->port && !is->pairs,
+		      "%llx, %llx, %llx, %x, %x, %llx", is->over_at, is->dropped, is->until, is->banned_for, is->port,
+		      is->pairs);
+	}
+	plan_free(&d);
+}
+
 int main(void)
 {
 	static const struct ktap_case cases[] = {
@@ -238,6 +283,7 @@ int main(void)
 		{ "it keeps its place until the end", keeps_its_place },
 		{ "networks are policed while they are busy", networks },
 		{ "but not who is allowed", allowed_host },
+		{ "who gets a place begins anew", begins_anew },
 	};
 
 	return ktap_run(cases, sizeof(cases) / sizeof(*cases));
