@@ -104,7 +104,7 @@ static void put_value(const struct made_map *map, const void *value)
 
 static struct scopes scopes;
 
-/* Numbers as they were once: one is right, one is another's, one's interface has gone, and one has come. */
+/* Numbers as they were once: one is another's, one is right, one's interface has gone, and one has come. */
 static void begin(void)
 {
 	made_pins_begin();
@@ -112,8 +112,8 @@ static void begin(void)
 	live_scoped = true;
 	memset(&scopes, 0, sizeof(scopes));
 	scopes.names = 4;
-	scopes.on[0] = (struct scope_name){ .ifindex = 5, .name = "eth0" };
-	scopes.on[1] = (struct scope_name){ .ifindex = 4, .name = "wan" };
+	scopes.on[0] = (struct scope_name){ .ifindex = 4, .name = "wan" };
+	scopes.on[1] = (struct scope_name){ .ifindex = 5, .name = "eth0" };
 	scopes.on[2] = (struct scope_name){ .ifindex = 9, .name = "gone" };
 	scopes.on[3] = (struct scope_name){ .ifindex = 0, .name = "eth0" };
 	scopes.on[4] = (struct scope_name){ .ifindex = 3, .name = "eth0" };

@@ -38,13 +38,9 @@ static int open_unread(const struct context *context)
 
 static void number(struct scopes *scopes)
 {
-	for (__u64 i = 0; i < scopes->names; i++) {
-		__u64 now = if_nametoindex(scopes->on[i].name);
-
-		/* Programs read it meanwhile. */
-		if (scopes->on[i].ifindex != now)
-			__atomic_store_n(&scopes->on[i].ifindex, now, __ATOMIC_RELAXED);
-	}
+	/* Programs read it meanwhile. */
+	for (__u64 i = 0; i < scopes->names; i++)
+		__atomic_store_n(&scopes->on[i].ifindex, if_nametoindex(scopes->on[i].name), __ATOMIC_RELAXED);
 }
 
 int kernel_scopes(const struct context *context, struct candidate *c, struct scopes *scopes)
