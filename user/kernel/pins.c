@@ -112,10 +112,10 @@ int because_program(int err, const char *what)
 
 int because_kernel(int err, const char *what)
 {
+	if (-err >= 1 << ERRNO_BITS) /* it is said why */
+		return err;
 	if (err_is(err, EPERM) || err_is(err, EACCES))
 		return because(err, "%s: root, or " NEEDED_CAPABILITIES ", is needed", what);
-	if (err_is(err, EBADF)) /* pin_shared_map() has said why */
-		return err;
 	if (err_is(err, ENOMEM))
 		return because(err, "%s: the kernel has not enough memory", what);
 	return because(err, "%s: %s", what, errno_text(err));
