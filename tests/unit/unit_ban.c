@@ -276,6 +276,42 @@ static void begins_anew(void)
 	plan_free(&d);
 }
 
+/* Who comes again has his place for all of the time that one is kept, and he alone: by either way to it. */
+static void comes_again(void)
+{
+	struct limits limits = { .on = true, .of = { [CLASS_PACKETS] = { NET_RATE, NET_BURST, THEN_POLICE } } };
+	struct detect d = plan_of(&limits, 1, 1, 1ULL << 40);
+	struct suspects *bucket = (struct suspects *)(uintptr_t)d.suspects;
+	__u64 now = (1ULL << 40) + TICK, marks[SUSPECTS_OF_BUCKET];
+
+	for (__u32 i = 0; i < SUSPECTS_OF_BUCKET; i++) {
+		struct detect_packet packet = packet_of(&d, i, 0, 64);
+
+		for (int n = 0; n < 1000 && !suspect_of(&d, &packet); n++)
+			detect_packet(&d, &packet, now);
+		CHECK(suspect_of(&d, &packet) == &bucket->suspect[i], "number %u has no place of its own", i);
+	}
+	for (__u32 turn = 0; turn < 2 * SUSPECTS_OF_BUCKET && !ktap_failed; turn++) {
+		__u32 i = turn / 2;
+		struct detect_packet packet = packet_of(&d, i, 0, 64);
+
+		for (int k = 0; k < SUSPECTS_OF_BUCKET; k++) {
+			bucket->place[k].mark = MARK(SUSPECT_IPV4, now);
+			marks[k] = bucket->place[k].mark;
+		}
+		now += (turn % 2 ? d.keep / 2 : 0) + TICK;
+		for (int n = 0; n < 1000 && bucket->place[i].mark == marks[i]; n++)
+			detect_packet(&d, &packet, now);
+		marks[i] = MARK(SUSPECT_IPV4, now);
+		CHECK(!memcmp(&bucket->suspect[i], suspect_of(&d, &packet), sizeof(bucket->suspect[i])),
+		      "number %u has another place", i);
+		for (__u32 k = 0; k < SUSPECTS_OF_BUCKET; k++)
+			CHECK(bucket->place[k].mark == marks[k], "number %u came, and %u is marked %llx, not %llx", i,
+			      k, (unsigned long long)bucket->place[k].mark, (unsigned long long)marks[k]);
+	}
+	plan_free(&d);
+}
+
 int main(void)
 {
 	static const struct ktap_case cases[] = {
@@ -284,6 +320,7 @@ int main(void)
 		{ "networks are policed while they are busy", networks },
 		{ "but not who is allowed", allowed_host },
 		{ "who gets a place begins anew", begins_anew },
+		{ "who comes again has his place", comes_again },
 	};
 
 	return ktap_run(cases, sizeof(cases) / sizeof(*cases));
