@@ -54,6 +54,8 @@ static int given_batch(int fd, void *before, void *last, void *keys, void *value
 	(void)last;
 	(void)keys;
 	(void)opts;
+	if (asked > 512) /* it has no room for */
+		printf(" %u at once\n", asked);
 	if (fails("bpf_map_lookup_batch") || no_batches) {
 		errno = no_batches ? EINVAL : errno;
 		*count = 0;

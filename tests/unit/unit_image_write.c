@@ -141,7 +141,7 @@ static void compare(const struct generation *g, const struct generation *image, 
 	}
 }
 
-static int save(const struct generation *g)
+static int save_at(const char *where, const struct generation *g)
 {
 	static const struct list_info lists[] = {
 		{ .name = "one", .kind = LIST_BAN, .label = LABEL_LIST, .addresses = "1", .loaded = "now" },
@@ -152,7 +152,12 @@ static int save(const struct generation *g)
 	char id[IMAGE_ID_MAX];
 
 	file.writes = 0;
-	return image_write(path, &source, id);
+	return image_write(where, &source, id);
+}
+
+static int save(const struct generation *g)
+{
+	return save_at(path, g);
 }
 
 static void nothing_ends(void)
@@ -207,6 +212,20 @@ static void in_pieces(void)
 	memory_release(&g);
 }
 
+/* Of files in this directory, in memory. */
+static unsigned int mapped(void)
+{
+	FILE *maps = fopen("/proc/self/maps", "re");
+	unsigned int n = 0;
+	char line[512];
+
+	while (maps && fgets(line, sizeof(line), maps))
+		n += strstr(line, directory) != NULL;
+	if (maps)
+		fclose(maps);
+	return n;
+}
+
 /* Where a write fails, the file that was there stays. */
 static void each_write_fails(void)
 {
@@ -228,6 +247,11 @@ static void each_write_fails(void)
 		CHECK(!stat(path, &after) && after.st_ino == before.st_ino, "it is another file");
 	}
 	file.fails_at = 0;
+	CHECK(!mapped(), "%u images are left in memory", mapped());
+	CHECK(err_is(save_at("/nonexistent/image", &g), ENOENT), "saved into nowhere");
+	/* What could not be loaded is not saved either. */
+	g.keys4 = (1ULL << 32) + 1;
+	CHECK(err_is(save(&g), EUCLEAN) && !stat(path, &after) && after.st_ino == before.st_ino, "it is saved");
 	memory_release(&g);
 	CHECK(!unlink(path) && !rmdir(directory), "what is half written is left: %s", strerror(errno));
 }
