@@ -96,7 +96,7 @@ static int ban_host(void *arg, __u32 addr, __u8 label, bool filter)
 		return -EAGAIN;
 	if (answer & ANSWER_SHADOW || other_end) {
 		step.kind = STEP_RELABEL;
-		if (ANSWER_STAGE(answer) != STAGE_ROSTER || !place_find4(e->g, addr, &step, &label))
+		if (ANSWER_STAGE(answer) != STAGE_ROSTER || !place_find4(e->g, addr, &step))
 			return -EAGAIN;
 		return place_take(e, 4, step.bucket, step.slot) ?: edit_step(e, &step);
 	}
@@ -230,12 +230,11 @@ static int unban_host(struct edit *e, __u32 addr)
 {
 	struct step step = { .kind = STEP_CLEAR4, .key = addr };
 	__u32 answer = decide_ipv4(e->g, addr);
-	__u8 label;
 
 	if (!(answer & ANSWER_DROP) || !is_going(e, ANSWER_LABEL(answer)))
 		return answer & ANSWER_DROP && e->list ? -EAGAIN : 0;
 	/* Where the gate or a shadow list has it too, the arrays do not say on which account it is afterwards. */
-	if (ANSWER_STAGE(answer) != STAGE_ROSTER || e->g->shadows || !place_find4(e->g, addr, &step, &label) ||
+	if (ANSWER_STAGE(answer) != STAGE_ROSTER || e->g->shadows || !place_find4(e->g, addr, &step) ||
 	    (e->g->gate4 && gate4_test((const __u8 *)e->g->gate4, addr) != GATE4_SOME))
 		return -EAGAIN;
 	e->gone4++;

@@ -25,8 +25,9 @@ struct step {
 	ip6 key; /* the address, the number of the /24, or the first address of the IPv6 key */
 };
 
-/* Where the roster has it, and its label; false: nowhere. */
-bool place_find4(const struct generation *g, __u32 addr, struct step *at, __u8 *label);
+/* Where the roster has it; false: nowhere. */
+bool place_find4(const struct generation *g, __u32 addr, struct step *at);
+/* And its label. */
 bool place_find6(const struct generation *g, unsigned int rung, ip6 first, struct step *at, __u8 *label);
 
 /* A place for a new key: fills in bucket, slot and move. -EAGAIN where there is no room within a few moves. */

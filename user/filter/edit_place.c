@@ -7,7 +7,7 @@
 #include "base/log.h"
 #include "filter/roster_table.h"
 
-bool place_find4(const struct generation *g, __u32 addr, struct step *at, __u8 *label)
+bool place_find4(const struct generation *g, __u32 addr, struct step *at)
 {
 	struct roster_choice choice = choose4(g, addr);
 
@@ -16,12 +16,9 @@ bool place_find4(const struct generation *g, __u32 addr, struct step *at, __u8 *
 
 		at->bucket = i ? choice.second : choice.first;
 		value = value4(g, at->bucket, addr);
-		for (at->slot = 0; at->slot < slots4(g); at->slot++) {
-			if (value4_at(g, at->bucket, at->slot) != value)
-				continue;
-			*label = *label4(g, at->bucket, at->slot);
-			return true;
-		}
+		for (at->slot = 0; at->slot < slots4(g); at->slot++)
+			if (value4_at(g, at->bucket, at->slot) == value)
+				return true;
 	}
 	return false;
 }
