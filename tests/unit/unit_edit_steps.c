@@ -163,6 +163,78 @@ static void slots(void)
 	}
 }
 
+/* As many as it was made for, of each family and of both, and no more; what is gone has used up some of it. */
+static void room(void)
+{
+	static const struct {
+		__u64 both, four, six, stale, minorities; /* more than there are keys; and what takes some of it */
+		size_t fit4, fit6;
+	} known[] = {
+		{ 9, 2, 9, 0, 0, 2, 9 }, { 9, 9, 3, 0, 0, 9, 3 }, { 4, 9, 9, 0, 0, 4, 4 },
+		{ 4, 9, 9, 3, 0, 1, 1 }, { 9, 3, 9, 0, 2, 1, 9 }, { 2, 2, 2, 2, 0, 0, 0 },
+	};
+	struct settings settings = SETTINGS_DEFAULT;
+	struct ranges listed = RANGES_EMPTY;
+	struct account account = { &listed, LABEL_LIST };
+	struct generation g;
+
+	settings.headroom = 4;
+	for (size_t i = 0; i < OLD + MORE; i++) {
+		hosts[i] = (uint32_t)ktap_random();
+		hosts6[i] = (ip6)0x20010db800000000 << 64 | ktap_random();
+	}
+	for (size_t i = 0; i < OLD; i++)
+		ENOUGH(!ranges_add_host(&listed, hosts[i]) && !ranges_add6(&listed, hosts6[i], hosts6[i]));
+	ENOUGH(!ranges_finish(&listed));
+	if (!generate_with(&g, &account, 1, &settings))
+		return;
+	for (size_t i = 0; i < 2 * sizeof(known) / sizeof(*known); i++) {
+		int family = i % 2 ? 6 : 4, err = 0;
+		size_t n = 0, fit = family == 4 ? known[i / 2].fit4 : known[i / 2].fit6;
+		struct edit e;
+
+		g.capacity = g.keys4 + g.keys6 + known[i / 2].both;
+		g.capacity4 = g.keys4 + known[i / 2].four;
+		g.capacity6 = g.keys6 + known[i / 2].six;
+		g.stale = known[i / 2].stale;
+		g.minorities = (__u32)known[i / 2].minorities;
+		edit_begin(&e, &g);
+		while (n < MORE && !(err = ban(&e, OLD + n, family, LABEL_LIVE)))
+			n++;
+		CHECK(err_is(err, EAGAIN) && e.full && n == fit && e.n == n, "%zu: IPv%d: %zu, not %zu: %d", i / 2,
+		      family, n, fit, err);
+		CHECK(e.new4 == (family == 4 ? n : 0) && e.new6 == (family == 6 ? n : 0), "%zu are counted as others",
+		      n);
+		edit_end(&e);
+	}
+	memory_release(&g);
+	ranges_free(&listed);
+}
+
+/* A batch may name a ban twice. */
+static void twice(void)
+{
+	struct settings settings = SETTINGS_DEFAULT;
+	struct ranges live = RANGES_EMPTY;
+	struct account account = { &live, LABEL_LIVE };
+	struct generation g;
+	struct edit e;
+
+	settings.headroom = 4;
+	for (uint32_t i = 0; i < 100; i++)
+		ENOUGH(!ranges_add6(&live, hosts6[i], hosts6[i]));
+	ENOUGH(!ranges_finish(&live));
+	if (!generate_with(&g, &account, 1, &settings))
+		return;
+	edit_begin(&e, &g);
+	for (int i = 0; i < 3; i++)
+		CHECK(!edit_unban6(&e, hosts6[7], 128, false) && e.n == 1 && e.gone6 == 1, "time %d: %zu steps", i,
+		      e.n);
+	edit_end(&e);
+	memory_release(&g);
+	ranges_free(&live);
+}
+
 /* What the gate says nothing of is not asked for one by one. */
 static void wide(void)
 {
@@ -267,6 +339,8 @@ int main(void)
 {
 	static const struct ktap_case cases[] = {
 		{ "a slot that a step has", slots },
+		{ "as much as there is room for", room },
+		{ "twice", twice },
 		{ "a wide one", wide },
 		{ "what a list lets go", unlisted },
 	};
