@@ -1,9 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The proof before a generation goes live: whatever is wrong in an array is noticed. And what needs no array. */
-#include "base/log.h"
+#include <errno.h>
+#include <pthread.h>
+
+/* A second thread, which there may be none of. */
+static int given_thread(pthread_t *thread, const pthread_attr_t *attr, void *(*begin)(void *), void *arg);
+#define pthread_create given_thread
+#include "filter/verify.c"
+#undef pthread_create
+
 #include "built.h"
 #include "filter/by_place.h"
 #include "filter/plan_sizes.h"
+
+static bool no_threads;
+static unsigned int threads;
+
+static int given_thread(pthread_t *thread, const pthread_attr_t *attr, void *(*begin)(void *), void *arg)
+{
+	int err = no_threads ? EAGAIN : pthread_create(thread, attr, begin, arg);
+
+	threads += !err;
+	return err;
+}
 
 /* An array's byte that is wrong, and right again. */
 static void mutate(struct generation *g, const struct owned *owned, void *at, __u64 value, size_t size,
@@ -145,7 +164,12 @@ static void check_notices_in_many(void)
 {
 	__u64 usual = by_place_from;
 
+	threads = 0;
 	notices_in_many();
+	CHECK(threads > 20, "%u threads", threads);
+	no_threads = true;
+	notices_in_many();
+	no_threads = false;
 	by_place_from = 1; /* and where they are put in the arrays' order */
 	notices_in_many();
 	check_notices();
@@ -348,6 +372,15 @@ static void allowed_too_wide(void)
 		{ (ip6)0x20010db7 << 96, (ip6)1 << 96, EAGAIN },
 		{ 0, ~(ip6)0, E2BIG },
 	};
+	static const struct {
+		__u32 lo, hi;
+		int err;
+	} known4[] = {
+		{ 0x0a000002, 0x0a0000ff, 0 },	    { 0x0a000000, 0x0a000000, 0 },
+		{ 0x0a000000, 0x0a000001, EAGAIN }, { 0x0a000001, 0x0a0000ff, EAGAIN },
+		{ 0x08000000, 0x09ffffff, 0 }, /* clear as a whole */
+		{ 0x08000080, 0x0a000000, 0 },	    { 0x08000080, 0x0a000001, EAGAIN },
+	};
 	struct ranges set = RANGES_EMPTY;
 	struct account account = { &set, 1 };
 	struct settings settings = SETTINGS_DEFAULT;
@@ -367,6 +400,15 @@ static void allowed_too_wide(void)
 		ENOUGH(!ranges_add6(&allowed, known[i].lo, known[i].lo + known[i].more) && !ranges_finish(&allowed));
 		err = check_allowed(&g, &allowed);
 		CHECK(known[i].err ? err_is(err, known[i].err) : !err, "%zu: error %d", i, err);
+		ranges_free(&allowed);
+	}
+	for (size_t i = 0; i < sizeof(known4) / sizeof(*known4); i++) {
+		struct ranges allowed = RANGES_EMPTY;
+		int err;
+
+		ENOUGH(!ranges_add4(&allowed, known4[i].lo, known4[i].hi) && !ranges_finish(&allowed));
+		err = check_allowed(&g, &allowed);
+		CHECK(known4[i].err ? err_is(err, known4[i].err) : !err, "IPv4, %zu: error %d", i, err);
 		ranges_free(&allowed);
 	}
 	memory_release(&g);
