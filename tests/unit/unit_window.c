@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Memory that comes when it is touched, on a file in the place of a map: what is written through it is in the file. */
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -69,6 +70,27 @@ static void many(void)
 	touched(5000, BYTES);
 }
 
+/* Of what is no larger than two windows all is mapped at once, and what is written is in the file, too. */
+static void small(void)
+{
+	for (size_t bytes = 2 << 16; bytes <= (2 << 16) + 4096; bytes += 4096) {
+		int fd = file_of(bytes);
+		char *mem = window_open(fd, bytes), byte;
+
+		if (!CHECK(mem != MAP_FAILED, "no memory"))
+			return;
+		CHECK(mapped(mem) == (bytes > 2 << 16 ? 0 : bytes), "of %zu bytes %zu are mapped", bytes, mapped(mem));
+		errno = EXDEV;
+		CHECK(!mem[bytes - 1], "the last byte is %d", mem[bytes - 1]);
+		mem[7] = 5;
+		CHECK(errno == EXDEV, "to touch it says %s", strerror(errno));
+		CHECK(pread(fd, &byte, 1, 7) == 1 && byte == 5, "it is not in the file");
+		window_close(mem, bytes);
+		CHECK(!mapped(mem), "%zu bytes stay", mapped(mem));
+		close(fd);
+	}
+}
+
 /* A fault outside every window ends the process as usual. */
 static void elsewhere(void)
 {
@@ -118,6 +140,7 @@ int main(void)
 	static const struct ktap_case cases[] = {
 		{ "a few touches", few },
 		{ "many touches", many },
+		{ "small ones", small },
 		{ "one that cannot be mapped", failed },
 		{ "a fault elsewhere", elsewhere },
 	};
