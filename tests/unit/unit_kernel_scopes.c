@@ -141,7 +141,7 @@ static void in_force(void)
 
 static void of_another_version(void)
 {
-	its_map(sizeof(scopes) + 8);
+	its_map(sizeof(scopes) - 8);
 }
 
 static void none_has_a_scope(void)
