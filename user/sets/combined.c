@@ -21,15 +21,11 @@ static void side_free(struct side *side)
 
 static void put(struct side *out, uint32_t lo, uint32_t hi, uint64_t mask)
 {
-	if (out->n && out->mask[out->n - 1] == mask && out->at[out->n - 1].hi + 1 == lo) {
-		out->at[out->n - 1].hi = hi;
-		return;
-	}
 	out->at[out->n] = (struct range4){ lo, hi };
 	out->mask[out->n++] = mask;
 }
 
-/* Each range begins or ends at most one piece at each of its ends. */
+/* Each range begins or ends at most one piece at each of its ends; no two beside each other are of the same. */
 static int join4(struct side *out, const struct side *a, const struct ranges *b, uint64_t bit)
 {
 	size_t room = 2 * (a->n + b->n4) + 1, i = 0, j = 0;
@@ -87,7 +83,7 @@ static int longest_first(const void *a, const void *b)
 	return x->lo == y->lo ? 0 : x->lo < y->lo ? -1 : 1;
 }
 
-/* Each has what those that hold it have, too; one that says nothing new goes. */
+/* Each has what those that hold it have, too. Equal ones become one. */
 static size_t inherit(struct prefix6 *all, size_t n)
 {
 	const struct prefix6 *around[129];
@@ -102,8 +98,6 @@ static size_t inherit(struct prefix6 *all, size_t n)
 			depth--;
 		if (depth)
 			one.mask |= around[depth - 1]->mask;
-		if (depth && around[depth - 1]->mask == one.mask)
-			continue;
 		all[kept] = one;
 		around[depth++] = &all[kept++];
 	}
@@ -122,6 +116,7 @@ static int add6(struct prefix6 **all, size_t *n, const struct owned *cut, uint64
 	return 0;
 }
 
+/* Neighbours on one account become one where they go behind the others. */
 static int label4(struct owned *out, const struct side *side, const struct combined *c)
 {
 	int err = 0;
@@ -130,16 +125,9 @@ static int label4(struct owned *out, const struct side *side, const struct combi
 	out->label4 = malloc(side->n + 1);
 	if (!out->v4 || !out->label4)
 		return -ENOMEM;
-	for (size_t i = 0; i < side->n && !err; i++) {
-		uint8_t label;
-
-		err = c->label_of(c->arg, side->mask[i], &label);
-		if (out->n4 && out->label4[out->n4 - 1] == label && out->v4[out->n4 - 1].hi + 1 == side->at[i].lo) {
-			out->v4[out->n4 - 1].hi = side->at[i].hi;
-			continue;
-		}
-		out->v4[out->n4] = side->at[i];
-		out->label4[out->n4++] = label;
+	for (; out->n4 < side->n && !err; out->n4++) {
+		out->v4[out->n4] = side->at[out->n4];
+		err = c->label_of(c->arg, side->mask[out->n4], &out->label4[out->n4]);
 	}
 	return err;
 }

@@ -5,7 +5,7 @@
 
 #include "sets/owned.h"
 
-/* Each has a bit. */
+/* Each has a bit that no other has. */
 struct joint {
 	const struct ranges *banned;
 	uint64_t bit;
