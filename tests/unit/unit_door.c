@@ -289,10 +289,12 @@ static void own_user_comes(void)
 	sends(1, "+192.0.2.3\n", 1);
 }
 
-static void another_comes(void)
+/* Two at once. */
+static void others_come(void)
 {
 	user(102, 8, 8);
 	comes(2);
+	comes(3);
 }
 
 static void one_of_the_group_comes(void)
@@ -403,6 +405,7 @@ static void one_too_many(void)
 {
 	user(300, 7, 7);
 	comes(48);
+	comes(70);
 }
 
 static void root_still(void)
@@ -439,6 +442,7 @@ static void without_memory(void)
 {
 	no_memory = true;
 	root_comes();
+	comes(4);
 }
 
 static void with_memory(void)
@@ -450,8 +454,8 @@ static void with_memory(void)
 }
 
 static void (*const no_memory_at_first[])(void) = { without_memory, with_memory, hears_all, NULL };
-static void (*const alone[])(void) = { nothing,	  root_comes,	 hears_and_ends, hears_all,  own_user_comes,
-				       hears_all, another_comes, hears_all,	 first_goes, nothing,
+static void (*const alone[])(void) = { nothing,	  root_comes,  hears_and_ends, hears_all,  own_user_comes,
+				       hears_all, others_come, hears_all,      first_goes, nothing,
 				       NULL };
 static void (*const in_group[])(void) = {
 	one_of_the_group_comes, another_of_the_group_comes, one_of_others_comes, root_comes_too, hears_all, NULL
