@@ -112,12 +112,28 @@ static void takes(void)
 	}
 }
 
+#define TEN "a234567890"
+
 static const struct {
 	const char *where, *format, *text, *error; /* behind the name of the file */
 } refused[] = {
 	{ "contry=CN", NULL, SMALL, ": there is no column 'contry', but network, country, asn" },
 	{ "4=CN", NULL, SMALL, ": there is no column '4', but network, country, asn" },
 	{ "country=CN", NULL, IP2ASN, ": there is no column 'country': the table does not name them" },
+	{ "country=CN", NULL, IP2ASN, "; take their numbers" },
+	{ "x=y", NULL,
+	  TEN "1" TEN "2" TEN "3"
+	      "123456," TEN "1" TEN "2" TEN "3"
+	      "1234567," TEN "1" TEN "2" TEN "3"
+	      "12345678\n1.1.1.1,x,y\n",
+	  "but " TEN "1" TEN "2" TEN "3"
+	  "123456, " TEN "1" TEN "2" TEN "3"
+	  "1234567, " TEN "1" TEN "2" TEN "3"
+	  "1234567" },
+	{ "x=y", NULL,
+	  "ip,a\x1f"
+	  " \x7f~\n1.1.1.1,x\n",
+	  ": there is no column 'x', but ip, a? ?~" },
 	{ "d=x", NULL, LINES, ": there is no member 'd', but ip, c, n" },
 	{ "1=x", NULL, LINES, ": there is no member '1', but ip, c, n" },
 	{ "c=x", "plain", LINES, ": --where takes rows of csv and json" },

@@ -266,8 +266,7 @@ static int no_column(const struct table *t, const char *column, const struct fie
 	size_t at = (size_t)snprintf(text, sizeof(text), "there is no column '%.40s'", column);
 
 	if (!n && !t->reader->options->hidden)
-		at += (size_t)snprintf(text + at, sizeof(text) - at,
-				       ": the table does not name them; take their numbers");
+		snprintf(text + at, sizeof(text) - at, ": the table does not name them; take their numbers");
 	for (unsigned int i = 0; i < n && at < sizeof(text) && !t->reader->options->hidden; i++)
 		at += (size_t)snprintf(text + at, sizeof(text) - at, "%s %.*s", i ? "," : ", but",
 				       names[i].len < 40 ? (int)names[i].len : 40, names[i].text);
