@@ -235,6 +235,7 @@ static void dumps(void)
 	begins();
 	put_link(true, 1, 0);
 	put_link(false, 2, 0);
+	put_fail(0); /* nothing, and more is to come */
 	put_link(true, 3, 0);
 	put_end(true, NLMSG_DONE, 0);
 	err = all(NULL, sizeof(extra));
@@ -345,6 +346,9 @@ static void put_kind(int ifindex, const char *kind, size_t length)
 	nest = nl_nest_begin(m, IFLA_LINKINFO);
 	nl_put(m, IFLA_INFO_DATA, 3, "no");
 	nl_put(m, IFLA_INFO_KIND, length, kind);
+	nl_nest_end(m, nest);
+	nest = nl_nest_begin(m, IFLA_AF_SPEC);
+	nl_put(m, IFLA_INFO_KIND, 6, "other");
 	nl_nest_end(m, nest);
 	put_done(m);
 }

@@ -17,10 +17,10 @@
 /* It ends itself before. */
 #define SECONDS_MORE 30
 
-static const char *const places[] = HELPER_PLACES("xdp-bloom-fetch");
+static const char *const fetcher_places[] = HELPER_PLACES("xdp-bloom-fetch");
 static const struct helper fetcher = { .name = "xdp-bloom-fetch",
 				       .what = "which fetches lists",
-				       .places = places,
+				       .places = fetcher_places,
 				       .socket = "/run/xdp-bloom/fetch", /* packaging/systemd/xdp-bloom-fetch.socket */
 				       .type = SOCK_SEQPACKET };
 

@@ -9,10 +9,10 @@
 #include "base/helper.h"
 #include "base/log.h"
 
-static const char *const places[] = HELPER_PLACES("xdp-bloom-fleet");
+static const char *const speaker_places[] = HELPER_PLACES("xdp-bloom-fleet");
 static const struct helper speaker = { .name = "xdp-bloom-fleet",
 				       .what = "which speaks to the fleet's server",
-				       .places = places,
+				       .places = speaker_places,
 				       .socket = "/run/xdp-bloom/fleet", /* packaging/systemd/xdp-bloom-fleet.socket */
 				       .type = SOCK_STREAM };
 
