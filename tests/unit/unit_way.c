@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "ktap.h"
@@ -170,11 +171,99 @@ static void random_trees(void)
 	CHECK(files > 100 && circles > 10, "%u files, %u circles: the trees are poor", files, circles);
 }
 
+/* Relative to the root of all, and where nobody can say where that is. */
+static void from_elsewhere(void)
+{
+	struct seen seen = { 0 };
+	int here = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC), err;
+
+	make_tree();
+	ENOUGH(here >= 0 && !chdir("/"));
+	err = way_walk(root + 1, on_step, &seen);
+	CHECK(!err && !strcmp(seen.end, root), "%d: it ends at '%s', not %s", err, seen.end, root);
+	err = way_walk("..", on_step, &seen);
+	CHECK(!err, "above the root: %d", err);
+	ENOUGH(!chdir(root) && !mkdir("gone", 0700) && !chdir("gone") && !rmdir("../gone"));
+	seen = (struct seen){ 0 };
+	err = way_walk("list", on_step, &seen);
+	CHECK(err_is(err, ENOENT) && !*seen.end, "%d: it ends at '%s'", err, seen.end);
+	err = way_walk("/", on_step, &seen);
+	CHECK(!err && !*seen.end, "%d: of the root alone, '%s'", err, seen.end);
+	ENOUGH(!fchdir(here));
+	close(here);
+	remove_tree();
+}
+
+/* Names and paths as long as they may be, and longer. */
+static void long_ones(void)
+{
+	static char path[PATH_MAX + 2];
+	struct seen seen = { 0 };
+	char name[NAME_MAX + 2];
+	int err;
+
+	make_tree();
+	for (size_t length = NAME_MAX; length <= NAME_MAX + 1; length++) {
+		memset(name, 'n', length);
+		name[length] = '\0';
+		seen.stop = 0;
+		*seen.steps = '\0';
+		err = way_walk(name, on_step, &seen);
+		CHECK(err_is(err, length > NAME_MAX ? ENAMETOOLONG : ENOENT), "%zu bytes: %d", length, err);
+		CHECK(!*seen.steps == (length > NAME_MAX), "%zu bytes: '%s'", length, seen.steps);
+	}
+	memset(path, '/', sizeof(path));
+	path[PATH_MAX - 1] = '\0';
+	CHECK(!way_walk(path, on_step, &seen), "a path of %zu bytes", strlen(path));
+	path[PATH_MAX - 1] = '/';
+	path[PATH_MAX] = '\0';
+	CHECK(err_is(way_walk(path, on_step, &seen), ENAMETOOLONG), "a path of %zu bytes", strlen(path));
+	/* And one that is only with what a link has. */
+	for (size_t length = PATH_MAX - 8; length <= PATH_MAX - 6; length++) {
+		char left[PATH_MAX];
+
+		for (size_t i = 0; i < length; i++)
+			path[i] = i % 2 ? '/' : '.';
+		path[length] = '\0';
+		snprintf(left, sizeof(left), "to/%s", path);
+		ENOUGH(!symlink("./././", "to"));
+		err = way_walk(left, on_step, &seen);
+		CHECK(error_number(err) == (length + 7 < PATH_MAX ? 0 : ENAMETOOLONG), "with a link's %zu bytes: %d",
+		      length + 7, err);
+		unlink("to");
+	}
+	remove_tree();
+}
+
+/* In a directory beneath one that may not be entered. */
+static void closed_above(void)
+{
+	pid_t child;
+	int status;
+
+	make_tree();
+	ENOUGH(!mkdir("in", 0777) && !mkdir("in/here", 0777) && !chdir("in/here") && !chmod("..", 0));
+	fflush(stdout);
+	child = fork();
+	if (!child) {
+		/* Whom nothing is closed to becomes somebody else; without rights it is closed to its owner, too. */
+		(void)!setresuid(65534, 65534, 65534);
+		_exit(error_number(way_walk("list", on_step, &(struct seen){ 0 })));
+	}
+	ENOUGH(child > 0 && waitpid(child, &status, 0) == child);
+	CHECK(WIFEXITED(status) && WEXITSTATUS(status) == EACCES, "status %x", (unsigned int)status);
+	ENOUGH(!chmod("..", 0700) && !chdir(root));
+	remove_tree();
+}
+
 int main(void)
 {
 	static const struct ktap_case cases[] = {
 		{ "every name is reported before it is looked up", steps },
 		{ "it leads where realpath leads", random_trees },
+		{ "from the root, and from nowhere", from_elsewhere },
+		{ "names and paths that are too long", long_ones },
+		{ "beneath a directory that is closed", closed_above },
 	};
 
 	return ktap_run(cases, sizeof(cases) / sizeof(*cases));
