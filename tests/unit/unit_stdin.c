@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Standard input: who reads it, and copies of what can be read only once, on the disk or in memory; and free memory. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "base/context.h"
+#include "base/log.h"
+#include "ktap.h"
+
+#define NEEDED(is)               \
+	do {                     \
+		if (!(is))       \
+			abort(); \
+	} while (0)
+
+#define NO_DISK	  1
+#define NO_MEMORY 2
+#define FULL	  4
+#define NO_SEEK	  8
+#define NO_COPY	  16
+
+static unsigned int lacks;
+static const char *memory_text; /* NULL: what this machine has */
+static dev_t device;		/* what the file is; 0: what it is */
+static bool block;
+
+static FILE *given_file(void)
+{
+	errno = EROFS;
+	return lacks & NO_DISK ? NULL : tmpfile();
+}
+
+static int given_memory(const char *name, unsigned int flags)
+{
+	errno = ENOSYS;
+	return lacks & NO_MEMORY ? -1 : memfd_create(name, flags);
+}
+
+static size_t given_write(const void *bytes, size_t size, size_t n, FILE *file)
+{
+	errno = ENOSPC;
+	return fwrite(bytes, size, lacks & FULL ? n - 1 : n, file);
+}
+
+static int given_seek(FILE *file, long to, int whence)
+{
+	errno = ENOSPC;
+	return lacks & NO_SEEK ? -1 : fseek(file, to, whence);
+}
+
+static int given_dup(int fd)
+{
+	errno = EMFILE;
+	return lacks & NO_COPY ? -1 : dup(fd);
+}
+
+static int given_stat(int fd, struct stat *st)
+{
+	int err = fstat(fd, st);
+
+	if (device) {
+		st->st_mode = block ? S_IFBLK : S_IFCHR;
+		st->st_rdev = device;
+	}
+	return err;
+}
+
+#define tmpfile	     given_file
+#define memfd_create given_memory
+#define fwrite	     given_write
+#define fseek	     given_seek
+#define dup	     given_dup
+#define fstat	     given_stat
+#include "base/stdin.c"
+#undef tmpfile
+#undef memfd_create
+#undef fwrite
+#undef dup
+#undef fstat
+
+static FILE *given_open(const char *path, const char *mode)
+{
+	CHECK(!strcmp(path, "/proc/meminfo") && !strcmp(mode, "re"), "%s is read", path);
+	return !memory_text ? NULL : fmemopen((char *)memory_text, strlen(memory_text), "r");
+}
+
+#define fopen given_open
+#include "base/memory.c"
+
+static void one_reader(void)
+{
+	struct context context = CONTEXT_DEFAULT;
+	int err;
+
+	standard_again();
+	context.line = 5;
+	err = standard_input(&context);
+	CHECK(err_is(err, EINVAL) && !strcmp(reason(err), "'-': a line of a file of commands reads no standard input"),
+	      "%s", err ? reason(err) : "no error");
+	context.line = 0;
+	CHECK(!standard_input(&context), "it is taken by a line that may not");
+	err = standard_input(&context);
+	CHECK(err_is(err, EBUSY) && !strcmp(reason(err), "'-': standard input can be read only once"), "%s",
+	      err ? reason(err) : "no error");
+	standard_again();
+	CHECK(!standard_input(&context), "another one is taken, too");
+	standard_again();
+}
+
+/* What has this to read. */
+static int file_of(const char *text, size_t n)
+{
+	int fd = memfd_create("file", MFD_CLOEXEC);
+
+	NEEDED(fd >= 0 && write(fd, text, n) == (ssize_t)n && !lseek(fd, 0, SEEK_SET));
+	return fd;
+}
+
+static void copies(void)
+{
+	static const size_t lengths[] = { 0, 1, 65535, 65536, 65537, 200000 };
+	static char text[200000], got[200001];
+
+	for (size_t i = 0; i < sizeof(text); i++)
+		text[i] = (char)(i / 251 + i);
+	for (size_t i = 0; i < sizeof(lengths) / sizeof(*lengths); i++)
+		for (lacks = 0; lacks <= NO_DISK; lacks++) {
+			int from = file_of(text, lengths[i]), fd = standard_keep(from);
+			ssize_t n = fd < 0 ? -1 : read(fd, got, sizeof(got));
+
+			CHECK(n == (ssize_t)lengths[i] && !memcmp(got, text, lengths[i]), "%zd bytes of %zu", n,
+			      lengths[i]);
+			close(from);
+			close(fd);
+		}
+	lacks = 0;
+}
+
+static void no_copies(void)
+{
+	static const struct {
+		unsigned int lacks;
+		int err;
+	} known[] = { { NO_DISK | NO_MEMORY, ENOSYS }, { FULL, ENOSPC }, { NO_SEEK, ENOSPC }, { NO_COPY, EMFILE } };
+	int fd;
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++) {
+		int from = file_of("1.2.3.4\n", 8);
+
+		lacks = known[i].lacks;
+		fd = standard_keep(from);
+		lacks = 0;
+		CHECK(err_is(fd, known[i].err), "lacks %u: %d", known[i].lacks, fd);
+		close(from);
+	}
+	fd = standard_keep(-1);
+	CHECK(err_is(fd, EBADF), "nothing is read: %d", fd);
+}
+
+/* As major and minor numbers are. */
+static void endless(void)
+{
+	static const struct {
+		unsigned int major, minor;
+		bool block, endless;
+	} known[] = { { 1, 3, false, false }, { 1, 4, false, false }, { 1, 5, false, true }, { 1, 6, false, false },
+		      { 1, 7, false, true },  { 1, 8, false, true },  { 1, 9, false, true }, { 1, 10, false, false },
+		      { 0, 5, false, false }, { 2, 5, false, false }, { 1, 5, true, false } };
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++) {
+		int from = file_of("", 0), fd;
+
+		device = makedev(known[i].major, known[i].minor);
+		block = known[i].block;
+		fd = standard_keep(from);
+		device = 0;
+		CHECK(known[i].endless ? err_is(fd, EFBIG) : fd >= 0, "%u:%u is %d", known[i].major, known[i].minor,
+		      fd);
+		close(from);
+		if (fd >= 0)
+			close(fd);
+	}
+}
+
+static void free_memory(void)
+{
+	static const struct {
+		const char *text;
+		uint64_t bytes;
+	} known[] = {
+		{ "MemTotal:  800 kB\nMemFree: 70 kB\nMemAvailable:   12345 kB\nMemAvailable: 1 kB\n", 12345 << 10 },
+		{ "MemAvailable: 1 kB\n", 1024 },
+		{ "MemTotal: 800 kB\nMemFree: 7 kB\n", 0 },
+		{ "MemTotal: 800 kB\nMemAvailable: none\n", 0 },
+		{ NULL, 0 },
+	};
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++) {
+		memory_text = known[i].text;
+		CHECK(memory_available() == known[i].bytes, "%llu of '%s'", (unsigned long long)memory_available(),
+		      memory_text ?: "no file");
+	}
+}
+
+int main(void)
+{
+	static const struct ktap_case cases[] = {
+		{ "one reads it", one_reader },
+		{ "copies of what can be read once", copies },
+		{ "no copies", no_copies },
+		{ "what has no end", endless },
+		{ "how much memory is free", free_memory },
+	};
+
+	return ktap_run(cases, sizeof(cases) / sizeof(*cases));
+}
