@@ -205,6 +205,29 @@ static void changed_ones(void)
 	ranges_free(&before);
 }
 
+/* Its end stands in a frame of its own. */
+static void in_two_frames(void)
+{
+	static const struct block all[] = { NEW4(1, 1, 1, "\1\2"), END };
+	int fd = file_of(all, NULL, NULL, "");
+	ssize_t n = pread(fd, whole, sizeof(whole), 0);
+	size_t head = (size_t)(strstr(whole, "\n\n") + 2 - whole), plain = head + sizeof(struct packed_block) + 2;
+	char frames[2000];
+
+	NEEDED(n > 0 && ZSTD_decompress(text, sizeof(text), whole + head, (size_t)n - head) ==
+				plain + sizeof(struct packed_block));
+	for (size_t first = plain - 1; first <= plain; first++) {
+		size_t one = ZSTD_compress(frames, sizeof(frames), text, first, 1),
+		       two = ZSTD_compress(frames + one, sizeof(frames) - one, text + first,
+					   plain + sizeof(struct packed_block) - first, 1);
+
+		NEEDED(!ZSTD_isError(one) && !ZSTD_isError(two) && !ftruncate(fd, (off_t)head));
+		NEEDED(pwrite(fd, frames, one + two, (off_t)head) == (ssize_t)(one + two));
+		is("two frames", dup(fd), NULL, DAMAGED);
+	}
+	close(fd);
+}
+
 /* Behind the end and around it. */
 static void ends(void)
 {
@@ -230,6 +253,7 @@ int main(void)
 	static const struct ktap_case cases[] = {
 		{ "lists", whole_ones },
 		{ "changes", changed_ones },
+		{ "in two frames", in_two_frames },
 		{ "what stands at the end", ends },
 	};
 
