@@ -3,6 +3,7 @@
  * What a machine says to its fleet: a state of its own on one side, and the lines that go out and come back on the
  * other, with this test as the program between them. Nothing that is said is forgotten before it is there.
  */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -385,6 +386,20 @@ static void neither(void)
 	CHECK(!*seen.lost, "'%s'", seen.lost);
 }
 
+/* Where the state cannot be read, that is its end. */
+static void unreadable(void)
+{
+	struct context elsewhere = own_context;
+	int err;
+
+	elsewhere.state = "/dev/null/state";
+	begin("all");
+	take("own-is", "-", "0", "");
+	own.context = &elsewhere;
+	err = saying_turn(&own);
+	CHECK(err && !err_is(err, ENOENT) && !talk.said, "%s", err ? reason(err) : "no error");
+}
+
 /* Two machines of one name take turns: each waits longer, up to five minutes; but after a pause it is the first again.
  */
 static void two_of_one_name(void)
@@ -422,6 +437,7 @@ int main(void)
 		{ "compared", compared },
 		{ "many", many },
 		{ "neither", neither },
+		{ "unreadable", unreadable },
 	};
 
 	return own_state_run(cases, sizeof(cases) / sizeof(*cases));

@@ -4,6 +4,8 @@
  * said goes out whole and in its order, however slowly it is read, and what comes is cut into words at every place.
  */
 #include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -246,9 +248,51 @@ static void unheard(void)
 	CHECK(w.ended && w.fd == -1 && !w.in && !w.out, "it is not stopped");
 }
 
+/* It does not read any more, and has not ended. */
+static void deaf(void)
+{
+	struct fleet_talk w;
+
+	if (!begun(&w))
+		return;
+	shutdown(other, SHUT_RD);
+	talk_turn(&w);
+	CHECK(!w.ended, "it has ended, and nothing was said");
+	talk_say(&w, "x");
+	talk_turn(&w);
+	CHECK(w.ended, "what nobody takes is no end");
+	ended(&w);
+}
+
+/* Its process ends with it, and its socket is closed. */
+static void stopped(void)
+{
+	struct fleet_talk w;
+	pid_t child;
+	int fd;
+
+	if (!begun(&w))
+		return;
+	fd = w.fd;
+	child = w.pid = fork();
+	if (!child) {
+		pause();
+		_exit(0);
+	}
+	if (child < 0)
+		abort();
+	talk_stop(&w);
+	CHECK(kill(child, 0) && errno == ESRCH, "it goes on");
+	CHECK(fcntl(fd, F_GETFD) < 0 && errno == EBADF, "it stays open");
+	close(other);
+	/* Once more there is nothing to stop. */
+	talk_stop(&w);
+	CHECK(w.fd == -1 && w.ended, "it has begun again");
+}
+
 static const struct ktap_case cases[] = {
-	{ "words", words }, { "endless", endless }, { "full", full },
-	{ "said", said },   { "room", room },	    { "unheard", unheard },
+	{ "words", words }, { "endless", endless }, { "full", full }, { "said", said },
+	{ "room", room },   { "unheard", unheard }, { "deaf", deaf }, { "stopped", stopped },
 };
 
 int main(void)

@@ -50,8 +50,7 @@ static void *on_text(const redisReadTask *task, char *text, size_t length)
 {
 	struct reply_value value = { .kind = task->type == REDIS_REPLY_ERROR	? REPLY_ERROR
 					     : task->type == REDIS_REPLY_STATUS ? REPLY_STATUS
-										: REPLY_TEXT,
-				     .length = length };
+										: REPLY_TEXT };
 	char copy[REPLY_TEXT_MOST + 1];
 
 	if (length > REPLY_TEXT_MOST)
