@@ -150,22 +150,26 @@ int image_leave(struct state *state)
 	return state_set(state, SETTING_IMAGE, 0);
 }
 
-/* The image that comes back unless the one in force is confirmed. */
-static uint64_t image_before(const struct state *s)
+/* The image that comes back unless the one in force is confirmed; 0: none. */
+static int image_before(const struct state *s, uint64_t *number)
 {
 	sqlite3_stmt *stmt = state_prepare(s, "SELECT before FROM pending WHERE kind = 4 AND before NOT NULL");
-	uint64_t number = stmt && sqlite3_step(stmt) == SQLITE_ROW ? (uint64_t)sqlite3_column_int64(stmt, 0) : 0;
+	int code = stmt ? sqlite3_step(stmt) : SQLITE_DONE;
 
-	sqlite3_finalize(stmt);
-	return number;
+	*number = code == SQLITE_ROW ? (uint64_t)sqlite3_column_int64(stmt, 0) : 0;
+	return state_end(s, stmt, code);
 }
 
 void image_sweep(const struct state *state, uint64_t kept)
 {
-	uint64_t before = image_before(state), number;
-	DIR *dir = opendir(state->directory);
 	struct dirent *entry;
+	uint64_t before, number;
+	DIR *dir;
 
+	/* What cannot be read may need any of them. */
+	if (state_settings_fault(state) || image_before(state, &before))
+		return;
+	dir = opendir(state->directory);
 	while (dir && (entry = readdir(dir))) {
 		if (strncmp(entry->d_name, STATE_IMAGE, strlen(STATE_IMAGE)) != 0)
 			continue;

@@ -7,6 +7,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include "base/close_fd.h"
 #include "base/memory.h"
 #include "base/log.h"
 #include "sets/ranges_packed.h"
@@ -236,8 +237,10 @@ int state_text_get(struct state *state, const char *name)
 	int fd = memfd_create("list", MFD_CLOEXEC), code = SQLITE_DONE, err = 0;
 
 	if (!stmt || fd < 0) {
+		err = stmt ? -errno : because_sqlite(state, "reading");
 		sqlite3_finalize(stmt);
-		return stmt ? -errno : because_sqlite(state, "reading");
+		close_fd(fd);
+		return err;
 	}
 	state_bind_text(stmt, 1, name);
 	while (!err && (code = sqlite3_step(stmt)) == SQLITE_ROW)

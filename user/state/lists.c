@@ -128,24 +128,25 @@ int because_no_list(struct state *state, const char *name)
 
 int state_list_get(struct state *state, const char *name, struct list_info *list)
 {
-	sqlite3_stmt *stmt = state_prepare(state, "SELECT " LIST_ENTRY " FROM list WHERE name = ?");
-	int code = SQLITE_DONE, err = 0;
+	sqlite3_stmt *stmt;
+	int code, err = 0;
 
-	if (stmt && !strchr(name, ' ')) { /* as in state_entries() */
-		state_bind_text(stmt, 1, name);
-		code = sqlite3_step(stmt);
-		if (code == SQLITE_ROW)
-			err = read_entry(state, stmt, memset(list, 0, sizeof(*list)))
-				      ?: state_chosen_add(state, list, 1) ?: state_scopes_add(state, list, 1);
-	}
-	if (code != SQLITE_DONE && code != SQLITE_ROW)
-		return state_finish(state, stmt, code);
-	sqlite3_finalize(stmt);
+	if (!state->db || strchr(name, ' ')) /* as in state_entries() */
+		return because_no_list(state, name);
+	stmt = state_prepare(state, "SELECT " LIST_ENTRY " FROM list WHERE name = ?");
+	if (!stmt)
+		return because_sqlite(state, "reading");
+	state_bind_text(stmt, 1, name);
+	code = sqlite3_step(stmt);
+	if (code == SQLITE_ROW)
+		err = read_entry(state, stmt, memset(list, 0, sizeof(*list)))
+			      ?: state_chosen_add(state, list, 1) ?: state_scopes_add(state, list, 1);
+	err = state_finish(state, stmt, code) ?: err;
 	if (err)
 		return err;
-	if (code == SQLITE_ROW && list->damaged)
-		return because_entry(state, name);
-	return code == SQLITE_ROW ? 0 : because_no_list(state, name);
+	if (code != SQLITE_ROW)
+		return because_no_list(state, name);
+	return list->damaged ? because_entry(state, name) : 0;
 }
 
 int state_allowed(struct state *state, struct ranges *allowed)
@@ -176,30 +177,31 @@ int state_allowed(struct state *state, struct ranges *allowed)
 int state_list_find(struct state *s, const char *name, int64_t *id, uint8_t *label)
 {
 	sqlite3_stmt *stmt = state_prepare(s, "SELECT id, label FROM list WHERE name = ?");
-	int err = -ENOENT;
+	int code;
 
 	if (!stmt)
 		return because_sqlite(s, "reading");
 	state_bind_text(stmt, 1, name);
-	if (sqlite3_step(stmt) == SQLITE_ROW) {
+	code = sqlite3_step(stmt);
+	if (code == SQLITE_ROW) {
 		*id = sqlite3_column_int64(stmt, 0);
 		*label = (uint8_t)sqlite3_column_int(stmt, 1);
-		err = 0;
 	}
-	sqlite3_finalize(stmt);
-	return err;
+	return state_finish(s, stmt, code) ?: code == SQLITE_ROW ? 0 : -ENOENT;
 }
 
 static int free_label(struct state *s, uint8_t *label)
 {
 	sqlite3_stmt *stmt = state_prepare(s, "SELECT label FROM list WHERE label NOT NULL ORDER BY label");
-	int next = 1;
+	int next = 1, code, err;
 
 	if (!stmt)
 		return because_sqlite(s, "reading");
-	while (sqlite3_step(stmt) == SQLITE_ROW && sqlite3_column_int(stmt, 0) == next)
+	while ((code = sqlite3_step(stmt)) == SQLITE_ROW && sqlite3_column_int(stmt, 0) == next)
 		next++;
-	sqlite3_finalize(stmt);
+	err = state_finish(s, stmt, code);
+	if (err)
+		return err;
 	if (next > LABELS_MAX)
 		return because(-ENOSPC, "there are %d lists already, and no room for more", LABELS_MAX);
 	*label = (uint8_t)next;

@@ -238,26 +238,28 @@ static int undo_source(struct state *s, const char *name)
 /* One that was dropped by what goes back. */
 static int undo_drop(struct state *s, const char *name)
 {
-	struct list_info now;
 	uint8_t label = 0;
 	int64_t id = 0;
 	char before[LIST_NAME_MAX + sizeof(" before")];
 	enum list_kind kind = LIST_BAN;
 	sqlite3_stmt *stmt;
+	int code, err = state_list_find(s, name, &id, &label);
 
 	snprintf(before, sizeof(before), "%s before", name);
-	if (!state_list_get(s, name, &now) || state_list_find(s, before, &id, &label))
-		return -ENOENT;
+	err = !err ? -ENOENT : err_is(err, ENOENT) ? state_list_find(s, before, &id, &label) : err;
+	if (err)
+		return err;
 	stmt = state_prepare(
 		s, "SELECT coalesce((SELECT kind FROM scope WHERE list = id), kind) FROM list WHERE name = ?");
 	if (!stmt)
 		return because_sqlite(s, "reading");
 	state_bind_text(stmt, 1, before);
-	if (sqlite3_step(stmt) == SQLITE_ROW)
+	code = sqlite3_step(stmt);
+	if (code == SQLITE_ROW)
 		kind = (enum list_kind)sqlite3_column_int(stmt, 0);
-	sqlite3_finalize(stmt);
 	/* Under another name first: a list's kind is set by name. */
-	return state_put(s, "UPDATE list SET name = ? WHERE id = ?", "sI", name, (sqlite3_int64)id)
+	return state_finish(s, stmt, code)
+		       ?: state_put(s, "UPDATE list SET name = ? WHERE id = ?", "sI", name, (sqlite3_int64)id)
 		       ?: state_list_set_kind(s, name, kind)
 		       ?: state_feed_back(s, name);
 }

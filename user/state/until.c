@@ -98,9 +98,9 @@ static int by_bans(const struct look *l, struct addr addr, struct until *until)
 	char name[PREFIX_TEXT_MAX];
 	int64_t now = time(NULL);
 	struct ban ban;
-	int err = 0;
+	int err = 0, at = -1;
 
-	for (int at = -1; !err && (at = state_next_length(l->state, addr.family, at)) >= 0;) {
+	while (!err && (at = state_next_length(l->state, addr.family, at)) >= 0) {
 		struct addr first = { addr.num & ~addr_mask(addr.family, (unsigned int)at), addr.family };
 
 		err = state_ban_get(l->state, first, (unsigned int)at, &ban);
@@ -110,7 +110,7 @@ static int by_bans(const struct look *l, struct addr addr, struct until *until)
 		if (err_is(err, ENOENT))
 			err = 0;
 	}
-	return err;
+	return at == -2 ? because_sqlite(l->state, "reading") : err;
 }
 
 static bool is_within(struct addr addr, const struct ban *ban)
