@@ -429,8 +429,9 @@ static void change_new(void)
 
 static void change_says(void)
 {
-	printf("it waits %ld s, due in %lld, %lld%s\n", change.waits, (long long)(change.due - boot),
-	       (long long)(change.deadline - date), given_context.waits ? ", and says so" : "");
+	printf("it waits %ld s, due in %lld, %lld%s%s\n", change.waits, (long long)(change.due - boot),
+	       (long long)(change.deadline - date), given_context.waits ? ", and says so" : "",
+	       change.guard.waits ? ", to the guard rails, too" : "");
 }
 
 static void the_same(void)
