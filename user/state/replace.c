@@ -68,6 +68,8 @@ void state_exchange_undo(const char *directory)
 		name_both(directory, file, kept, "-shm"); /* of the time without a journal */
 		unlink(file);
 		unlink(kept);
+	} else if (errno != ENOENT) {
+		return; /* whoever comes next tries again */
 	}
 	name_both(directory, file, kept, "");
 	unlink(kept);
