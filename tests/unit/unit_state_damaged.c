@@ -9,6 +9,9 @@
 #include "base/log.h"
 #include "own_state.h"
 #include "state/bans.h"
+#include "state/grants.h"
+#include "state/limits.h"
+#include "state/proven.h"
 
 static int syncs_fail; /* so many of those that come */
 
@@ -384,6 +387,129 @@ static void damaged_settings(void)
 	empty_directory();
 }
 
+static int proven_of(struct state *s)
+{
+	struct proven *proven;
+	size_t n;
+	int err = state_proven(s, &proven, &n);
+
+	free(proven);
+	return err;
+}
+
+static int grants_of(struct state *s)
+{
+	struct addr *grants;
+	size_t n;
+	int err = state_grants(s, &grants, &n);
+
+	free(grants);
+	return err;
+}
+
+static int servers_of(struct state *s)
+{
+	struct addr *servers;
+	size_t n;
+	int err = state_fleet_servers(s, &servers, &n);
+
+	free(servers);
+	return err;
+}
+
+static int ports_of(struct state *s)
+{
+	static bool ports[TCP_PORTS];
+
+	memset(ports, 0, sizeof(ports));
+	return state_guarded_ports(s, ports);
+}
+
+static int limits_of_all(struct state *s)
+{
+	state_limits(s);
+	return state_settings_fault(s);
+}
+
+/* A setting whose name says what it is of: of nothing that there can be. */
+static void names_of_settings(void)
+{
+	static const struct {
+		const char *name;
+		int (*read)(struct state *s);
+		const char *says; /* NULL: it is sound */
+	} known[] = {
+		{ "proven eth0", proven_of, NULL },
+		{ "proven ..", proven_of, "which interfaces are proven is damaged" },
+		{ "proven ", proven_of, "which interfaces are proven is damaged" },
+		{ "proven abcdefghijklmno", proven_of, NULL },
+		{ "proven abcdefghijklmnop", proven_of, "which interfaces are proven is damaged" },
+		{ "granted 192.0.2.1", grants_of, NULL },
+		{ "granted 192.0.2", grants_of, "what the guard rails were told is damaged" },
+		{ "granted ", grants_of, "what the guard rails were told is damaged" },
+		{ "fleet server 2001:db8::1", servers_of, NULL },
+		{ "fleet server one", servers_of, "what the guard rails were told is damaged" },
+		{ "guarded port 65535", ports_of, NULL },
+		{ "guarded port 65536", ports_of, "what the guard rails were told is damaged" },
+		{ "guarded port 1x", ports_of, "what the guard rails were told is damaged" },
+		{ "guarded port 123456", ports_of, "what the guard rails were told is damaged" },
+		{ "guarded port ", ports_of, "what the guard rails were told is damaged" },
+		{ "on eth9 limit_syn", limits_of_all, NULL },
+		{ "on eth9 limit_son", limits_of_all, "setting 'on eth9 limit_son' is damaged" },
+		{ "on .. limit_syn", limits_of_all, "setting 'on .. limit_syn' is damaged" },
+		{ "on abcdefghijklmnop limit_syn", limits_of_all,
+		  "setting 'on abcdefghijklmnop limit_syn' is damaged" },
+		{ "on eth9", limits_of_all, "setting 'on eth9' is damaged" },
+	};
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++) {
+		char text[500];
+		struct state *s;
+		int err;
+
+		if (!make_state())
+			return;
+		snprintf(text, sizeof(text), "INSERT INTO setting VALUES ('%s', 2)", known[i].name);
+		sql(text);
+		s = opened(false);
+		if (!s)
+			return;
+		err = known[i].read(s);
+		snprintf(text, sizeof(text), "%s: %s; see 'xdp-bloom state recover'", directory, known[i].says);
+		CHECK(known[i].says ? err_is(err, EUCLEAN) && !strcmp(reason(err), text) : !err, "%s: %d, %s",
+		      known[i].name, err, reason(err));
+		state_close(s);
+	}
+	empty_directory();
+}
+
+/* As many interfaces as have limits of their own, and one more. */
+static void limits_of_many(void)
+{
+	for (int more = 0; more <= 1; more++) {
+		char text[LIMITS_ON_MOST * 40 + 100];
+		struct state *s;
+		int err;
+
+		if (!make_state())
+			return;
+		snprintf(text, sizeof(text), "INSERT INTO setting VALUES ");
+		for (int i = 0; i < LIMITS_ON_MOST + more; i++)
+			snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s('on eth%d limit_syn', %d)",
+				 i ? ", " : "", i, 500 + i);
+		sql(text);
+		s = opened(false);
+		if (!s)
+			return;
+		err = limits_of_all(s);
+		snprintf(text, sizeof(text), "%s: limits of more than %d interfaces; see 'xdp-bloom state recover'",
+			 directory, LIMITS_ON_MOST);
+		CHECK(more ? err_is(err, EUCLEAN) && !strcmp(reason(err), text) : !err, "%d, %s", err, reason(err));
+		state_close(s);
+	}
+	empty_directory();
+}
+
 /* Every type of column as a text and as a number, into memory that holds something else. */
 static void columns(void)
 {
@@ -519,6 +645,8 @@ int main(void)
 		{ "columns of each type", columns },
 		{ "damaged ranges", damaged_ranges },
 		{ "damaged settings", damaged_settings },
+		{ "settings of what cannot be", names_of_settings },
+		{ "limits of many interfaces", limits_of_many },
 		{ "more lengths than there are", lengths },
 		{ "ranges that are not packed", ranges_of_before },
 		{ "files of others", foreign_files },
