@@ -109,7 +109,7 @@ static int trusts(struct detector *detector, struct state *state)
 	struct trusting t = { .detector = detector };
 	struct ranges allowed = RANGES_EMPTY;
 	struct list_info *lists = NULL;
-	size_t n = 0;
+	size_t n;
 	int err = lists_in_force(state, &lists, &n) ?: state_allowed(state, &allowed);
 
 	detector->account = true;

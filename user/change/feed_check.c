@@ -15,7 +15,7 @@
 static int leave_new(struct state *state, struct ranges *left)
 {
 	struct list_info *lists = NULL;
-	size_t n = 0;
+	size_t n;
 	int err = state_lists(state, &lists, &n);
 
 	for (size_t i = 0; i < n && !err; i++) {

@@ -21,7 +21,7 @@
 static int image_end(struct state *state, int64_t *end)
 {
 	struct pending *pending = NULL;
-	size_t n = 0;
+	size_t n;
 	int err = state_pending(state, &pending, &n);
 
 	*end = UNTIL_ENDLESS;

@@ -191,7 +191,7 @@ static int image_has(struct state *state, const struct touched *t)
 static int scopes_have(struct state *state, const struct ranges *these)
 {
 	struct list_info *lists = NULL;
-	size_t n = 0;
+	size_t n;
 	int err = state_lists(state, &lists, &n);
 
 	for (size_t i = 0; i < n && !err; i++) {

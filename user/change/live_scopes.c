@@ -127,7 +127,7 @@ int live_scopes_del(struct change *change, const struct scope *scope, const stru
 {
 	char text[SCOPE_TEXT_MAX] = "";
 	struct list_info *lists = NULL;
-	size_t n = 0;
+	size_t n;
 	int err = state_lists(change->state, &lists, &n);
 
 	*from = 0;

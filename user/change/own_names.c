@@ -32,7 +32,7 @@ static bool is_port(const struct port_row *rows, size_t n, const struct interfac
 static int ports_are_of(struct state *state, const char *name, const char *own, bool leaves)
 {
 	struct port_row *rows = NULL;
-	size_t n = 0;
+	size_t n;
 	int err = state_port_rows(state, &rows, &n);
 
 	for (size_t i = 0; i < n && !err; i++) {

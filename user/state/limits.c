@@ -82,7 +82,7 @@ static int read_kept(const struct state *s, sqlite3_stmt *stmt, void *entry)
 static int read_interfaces(struct state *state, struct limits *limits)
 {
 	struct kept *kept = NULL;
-	size_t n = 0;
+	size_t n;
 	int err = state_rows(state,
 			     state_prepare(state, "SELECT name, value FROM setting WHERE name GLOB '" SETTING_ON "*'"
 						  " ORDER BY name"),

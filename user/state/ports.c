@@ -81,7 +81,7 @@ int state_ports_drop(struct state *state, const char *name, bool leaves)
 {
 	struct port_row *rows = NULL;
 	char label[LABEL_MAX];
-	size_t n = 0;
+	size_t n;
 	int err = state_port_rows(state, &rows, &n);
 
 	for (size_t i = 0; i < n && !err; i++) {

@@ -56,7 +56,7 @@ static int by_set(const struct look *l, const char *name, bool scoped, int64_t e
 static int by_lists(const struct look *l)
 {
 	struct list_info *lists = NULL;
-	size_t n = 0;
+	size_t n;
 	int err = state_lists(l->state, &lists, &n);
 
 	for (size_t i = 0; i < n && !err; i++) {
@@ -76,7 +76,7 @@ static int by_lists_before(const struct look *l)
 {
 	struct list_info *lists = NULL;
 	char name[LIST_NAME_MAX + sizeof(" before")];
-	size_t n = 0;
+	size_t n;
 	int err = state_entries_before(l->state, &lists, &n) ?: state_scopes_add(l->state, lists, n);
 
 	for (size_t i = 0; i < n && !err; i++) {
@@ -132,7 +132,7 @@ static bool comes_back(const struct look *l, const struct ban *ban)
 static int by_bans_before(const struct look *l)
 {
 	struct ban *bans = NULL;
-	size_t n = 0;
+	size_t n;
 	int err = state_rows(l->state, state_prepare(l->state, "SELECT * FROM ban_before"), state_read_ban,
 			     sizeof(*bans), &bans, &n);
 
@@ -177,7 +177,7 @@ static int allowed_after(struct state *state, struct ranges *all)
 {
 	struct list_info *lists = NULL;
 	char name[LIST_NAME_MAX + sizeof(" before")];
-	size_t n = 0;
+	size_t n;
 	int err = state_lists(state, &lists, &n), waits;
 
 	for (size_t i = 0; i < n && !err; i++) {
