@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* How the entry of a list is written that bans what is needed: as a prefix where it is one, else as a range. */
+/* Which list, line and entry bans what is needed; an entry is a prefix where it is one, else a range. */
+#include <sys/mman.h>
+
+#include "own_state.h"
+#include "no_disk.h"
+#include "base/compress.h"
 #include "change/guard_culprit.c"
-#include "ktap.h"
 
 static void entries(void)
 {
@@ -34,9 +38,85 @@ static void entries(void)
 	}
 }
 
+static int text_of(const char *text)
+{
+	int fd = memfd_create("list", MFD_CLOEXEC);
+
+	ENOUGH(fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text) && !lseek(fd, 0, SEEK_SET));
+	return fd;
+}
+
+/* text: NULL: none is kept. */
+static void put_list(struct state *s, const char *name, enum list_kind kind, uint32_t lo, uint32_t hi,
+		     const char *format, const char *text)
+{
+	struct list_info list = {
+		.kind = kind, .prefixes = 1, .addresses = "1", .source = "a.txt", .loaded = "2026-01-01T00:00:00Z"
+	};
+	struct ranges set = RANGES_EMPTY;
+	struct packer *packer;
+	int fd;
+
+	snprintf(list.name, sizeof(list.name), "%s", name);
+	snprintf(list.format, sizeof(list.format), "%s", format);
+	ENOUGH(!ranges_add4(&set, lo, hi) && !ranges_finish(&set) && !state_list_put(s, &list, &set));
+	ranges_free(&set);
+	if (!text)
+		return;
+	fd = text_of(text);
+	packer = packer_begin(fd);
+	ENOUGH(packer && !state_text_put(s, name, packer));
+	packer_free(packer);
+	close(fd);
+}
+
+static void is_said(struct state *s, const struct guard *guard, uint32_t addr, const char *wanted)
+{
+	char text[CULPRIT_TEXT_MAX] = "something";
+
+	CHECK(culprit_text(text, guard, s, (struct addr){ addr, 4 }) == text && !strcmp(text, wanted), "'%s', not '%s'",
+	      text, wanted);
+}
+
+static void culprits(void)
+{
+	struct guard guard = { 0 };
+	struct state *s = opened(true);
+
+	if (!s)
+		return;
+	put_list(s, "allowed", LIST_ALLOW, 0xc0000200, 0xc00002ff, "", "192.0.2.0/24\n");
+	put_list(s, "shadow", LIST_SHADOW, 0xc0000200, 0xc00002ff, "", "192.0.2.0/24\n");
+	is_said(s, &guard, 0xc0000201, "");
+	put_list(s, "one", LIST_BAN, 0xc0000200, 0xc00002ff, "",
+		 "# a comment\nno address\n192.0.2.0/25\n192.0.2.128/25\n");
+	put_list(s, "two", LIST_BAN, 0xc0000200, 0xcb0071ff, "", NULL);
+	is_said(s, &guard, 0xc0000200, "it is 192.0.2.0/25 in list 'one', a.txt:3");
+	is_said(s, &guard, 0xc000027f, "it is 192.0.2.0/25 in list 'one', a.txt:3");
+	is_said(s, &guard, 0xc0000280, "it is 192.0.2.128/25 in list 'one', a.txt:4");
+	is_said(s, &guard, 0xc00002ff, "it is 192.0.2.128/25 in list 'one', a.txt:4");
+	is_said(s, &guard, 0xc0000300, "it is in list 'two'");
+	is_said(s, &guard, 0xc00001ff, "");
+	/* As it is being loaded, not as it was. */
+	guard.list = "one";
+	guard.text = text_of("192.0.2.0/24\n");
+	is_said(s, &guard, 0xc0000280, "it is 192.0.2.0/24 in list 'one', a.txt:1");
+	guard.list = "two";
+	is_said(s, &guard, 0xc0000280, "it is 192.0.2.128/25 in list 'one', a.txt:4");
+	close(guard.text);
+	/* Read as it was asked for, not as it looks. */
+	put_list(s, "one", LIST_BAN, 0xc0000200, 0xc00002ff, "csv:2", "192.0.2.9,192.0.2.8\n192.0.2.8,192.0.2.9\n");
+	is_said(s, &(struct guard){ 0 }, 0xc0000209, "it is 192.0.2.9 in list 'one', a.txt:2");
+	is_said(s, &(struct guard){ 0 }, 0xc0000208, "it is 192.0.2.8 in list 'one', a.txt:1");
+	is_said(s, &(struct guard){ 0 }, 0xc0000207, "it is in list 'one'");
+	ENOUGH(!state_run(s, "UPDATE list SET addresses = '' WHERE name = 'shadow'"));
+	is_said(s, &(struct guard){ 0 }, 0xc0000209, "");
+	state_close(s); /* nothing of it was committed */
+}
+
 int main(void)
 {
-	static const struct ktap_case cases[] = { { "entries", entries } };
+	static const struct ktap_case cases[] = { { "entries", entries }, { "culprits", culprits } };
 
-	return ktap_run(cases, sizeof(cases) / sizeof(cases[0]));
+	return own_state_run(cases, sizeof(cases) / sizeof(cases[0]));
 }
