@@ -71,6 +71,7 @@ static void without_scopes(void)
 	if (!s)
 		return;
 	drops(1, false, false);
+	scopes_fail = true;
 	CHECK(before(s, false, false) == DROPPED_AS_NOW, "what is dropped without scopes");
 	answered = LABEL;
 	CHECK(before(s, false, false) == DROPPED_NOT, "what is not dropped");
@@ -104,7 +105,7 @@ struct world {
 	enum list_kind kind;
 	uint32_t lo, hi; /* of the list; 0: there is none */
 	const char *scope;
-	int ban; /* 0: none, 1: it ends, 2: it does not */
+	int ban; /* 0: none, 1: it ends, 2: it does not, 3: it is of all, and ends */
 	bool as_now_by_all, as_now_by_scoped, as_now_by_ends;
 };
 
@@ -123,8 +124,12 @@ static void make(struct state *s, const struct world *w)
 	snprintf(list.name, sizeof(list.name), "list");
 	snprintf(list.scope, sizeof(list.scope), "%s", w->scope);
 	ENOUGH(!ranges_add4(&set, w->lo, w->hi) && !ranges_finish(&set));
-	ENOUGH(!w->lo || !state_list_put(s, &list, &set));
-	ban.expires = w->ban == 1 ? time(NULL) + 3600 : 0;
+	ENOUGH(!w->hi || !state_list_put(s, &list, &set));
+	if (w->ban == 3) {
+		ban.first.num = 0;
+		ban.length = 0;
+	}
+	ban.expires = w->ban != 2 ? time(NULL) + 3600 : 0;
 	ENOUGH(!w->ban || !state_ban_new(s, &ban, &added));
 	ranges_free(&set);
 }
@@ -134,6 +139,7 @@ static void by_state(void)
 	static const struct world worlds[] = {
 		{ "nothing", LIST_BAN, 0, 0, "", 0, true, true, true },
 		{ "a list", LIST_BAN, NEED, NEED, "", 0, true, false, false },
+		{ "a list of all", LIST_BAN, 0, UINT32_MAX, "", 0, true, false, false },
 		{ "a list of what is beneath", LIST_BAN, NEED - 1, NEED - 1, "", 0, true, true, true },
 		{ "a list of what is above", LIST_BAN, NEED + 1, NEED + 1, "", 0, true, true, true },
 		{ "a shadow list", LIST_SHADOW, NEED, NEED, "", 0, true, true, true },
@@ -141,6 +147,7 @@ static void by_state(void)
 		{ "a list with a scope", LIST_BAN, NEED, NEED, "tcp/22", 0, false, true, false },
 		{ "a damaged list", LIST_BAN, NEED, NEED + 2, "", 0, false, false, false },
 		{ "a ban that ends", LIST_BAN, 0, 0, "", 1, true, false, true },
+		{ "a ban of all that ends", LIST_BAN, 0, 0, "", 3, true, false, true },
 		{ "a ban", LIST_BAN, 0, 0, "", 2, true, false, false },
 		{ "a list beside a ban that ends", LIST_BAN, NEED, NEED, "", 1, true, false, false },
 	};
