@@ -108,6 +108,61 @@ static void much(void)
 	printed("much", much_happened);
 }
 
+/* Began and ended within that minute. */
+static void detected(unsigned int began, int ended, const char *what, unsigned int untracked)
+{
+	char from[32], until[32];
+
+	snprintf(from, sizeof(from), "2027-01-15T08:00:%02uZ", began);
+	snprintf(until, sizeof(until), "2027-01-15T08:00:%02dZ", ended);
+	json_array_append_new(r.detected, json_pack("{s:s, s:s?, s:s, s:s?, s:i, s:i, s:i}", "began", from, "ended",
+						    ended < 0 ? NULL : until, "kind", "flood", "what", what, "above",
+						    1000 + began, "untracked", untracked, "peak", 100 + began));
+}
+
+/* One more than the report has room for. */
+static void attacks_were_detected(void)
+{
+	nothing_happened();
+	r.top = 2;
+	r.history.sums.leaving[DROPPED] = (struct tally){ 3, 180 };
+	r.detected = json_array();
+	detected(1, 2, NULL, 0);
+	detected(3, 34, "dns answers", 500);
+	detected(40, -1, NULL, 7);
+}
+
+static void as_many_as_there_is_room_for(void)
+{
+	nothing_happened();
+	r.top = 2;
+	r.history.sums.leaving[PASSED] = (struct tally){ 1, 60 };
+	r.detected = json_array();
+	detected(1, 2, NULL, 0);
+	detected(3, 4, NULL, 0);
+}
+
+static void one_attack_was_detected(void)
+{
+	nothing_happened();
+	r.top = 2;
+	r.history.sums.leaving[PASSED] = (struct tally){ 4, 240 };
+	r.history.sums.leaving[DROPPED] = (struct tally){ 5, 300 };
+	r.detected = json_array();
+	detected(1, 2, NULL, 0);
+}
+
+static void detections(void)
+{
+	printed("one detected", one_attack_was_detected);
+	report_end(&r);
+	printed("two detected", as_many_as_there_is_room_for);
+	report_end(&r);
+	printed("three detected", attacks_were_detected);
+	report_end(&r);
+	CHECK(!r.detected && !r.networks, "something is left");
+}
+
 /* The same, where a table says whose addresses are. */
 static void much_of_whom(void)
 {
@@ -128,6 +183,7 @@ int main(void)
 		{ "nothing happened", nothing },
 		{ "much happened", much },
 		{ "whose addresses they are", whose },
+		{ "attacks that were detected", detections },
 	};
 
 	setenv("TZ", "UTC", 1);
