@@ -17,6 +17,7 @@
 #include "kernel/detect.h"
 #include "state/limits.h"
 #include "state/proven.h"
+#include "made_change.h"
 #include "typed.h"
 
 static const struct shown known[] = {
@@ -27,56 +28,12 @@ static struct shows shows = { .file = "tests/unit/unit_detect_verb.txt",
 			      .known = known,
 			      .n = sizeof(known) / sizeof(known[0]) };
 
-static bool no_proof, no_look_up, proven_here, forwards4, forwards6, quiet_calls;
+static bool no_proof, no_look_up, proven_here, forwards4, forwards6;
 static size_t bans_seen;
 static struct attachment links[3];
 static size_t links_n;
 static struct seen seen;
-static int looks, calls, fails_at, fails_with;
-
-__attribute__((format(printf, 1, 2))) static int call(const char *fmt, ...)
-{
-	bool fails = ++calls == fails_at;
-	va_list args;
-
-	va_start(args, fmt);
-	if (!quiet_calls || fails) {
-		printf("  ");
-		vprintf(fmt, args);
-		puts(fails ? ": fails" : "");
-	}
-	va_end(args);
-	return fails ? because(fails_with, "a call failed") : 0;
-}
-
-static int given_begin(struct change **change, struct context *context)
-{
-	int err = call("a change begins");
-
-	*change = err ? NULL : calloc(1, sizeof(**change));
-	if (err)
-		return err;
-	(*change)->context = context;
-	return state_open(&(*change)->state, context, true);
-}
-
-static void given_less(struct change *change)
-{
-	(void)change;
-	call("bans may become less");
-}
-
-static int given_commit(struct change *change, const struct apply_options *options)
-{
-	return call("it is committed%s", options ? ", and built again" : "") ?: state_commit(change->state);
-}
-
-static void given_end(struct change *change)
-{
-	if (change)
-		state_close(change->state);
-	free(change);
-}
+static int looks;
 
 static int given_move(struct change *change, const struct ranges *only, const struct ranges *needed)
 {
@@ -183,10 +140,6 @@ static int given_suggest(const struct context *context, double seconds, unsigned
 	return EXIT_DONE;
 }
 
-#define change_begin	  given_begin
-#define change_bans_less  given_less
-#define change_commit	  given_commit
-#define change_end	  given_end
 #define jail_move	  given_move
 #define jail_let_go	  given_go
 #define state_limits_put  given_put
