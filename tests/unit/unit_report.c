@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* A window of the history as text, as JSON and as a page. */
+#include <errno.h>
+
 #include "base/context.h"
+#include "base/log.h"
+#include "observe/attack_log.h"
 #include "observe/report.h"
+#include "sets/networks.h"
 #include "made_networks.h"
 #include "made_sums.h"
 #include "shown.h"
@@ -12,7 +17,64 @@ static const struct shown known[] = {
 static struct shows shows = { .file = "tests/unit/unit_report.txt",
 			      .known = known,
 			      .n = sizeof(known) / sizeof(*known) };
+/* --- What it is taken from --- */
+
+static const char *const *over; /* of attacks that were detected; "": is not over */
+static bool fails_to_open, fails_to_read;
+static int histories;
+static uint64_t since;
+
+static int given_open(const struct context *context, struct history **history, bool change)
+{
+	if (change || strcmp(context->state, "state") != 0)
+		abort();
+	*history = fails_to_open ? NULL : malloc(1);
+	histories += !fails_to_open;
+	return fails_to_open ? -ENOENT : 0;
+}
+
+static void given_close(struct history *history)
+{
+	histories -= history != NULL;
+	free(history);
+}
+
+static int given_read(const struct history *history, uint64_t now, enum history_window window,
+		      struct history_report *report)
+{
+	if (!history || window != HISTORY_DAY || now != 1800000000 || report->points_n)
+		abort();
+	report->sums.from = since;
+	return fails_to_read ? -EAGAIN : 0;
+}
+
+static struct networks *given_networks(const char *directory)
+{
+	printf("networks of %s\n", directory);
+	return NULL;
+}
+
+static json_t *given_log(const char *directory)
+{
+	json_t *attacks = json_array();
+
+	printf("attacks of %s\n", directory);
+	for (size_t i = 0; over[i]; i++)
+		json_array_append_new(attacks, *over[i] ? json_pack("{s:s}", "ended", over[i]) : json_object());
+	return attacks;
+}
+
+#define history_open   given_open
+#define history_close  given_close
+#define history_read   given_read
+#define networks_open  given_networks
+#define attack_log(of) given_log(of)
+#define time(to)       ((time_t)1800000000)
+#include "observe/report.c"
+#undef time
+
 static struct report r;
+
 static const struct context plain = { 0 };
 
 static void list(unsigned int place, const char *name, uint32_t kind, uint64_t packets)
@@ -163,6 +225,33 @@ static void detections(void)
 	CHECK(!r.detected && !r.networks, "something is left");
 }
 
+/* Of attacks those that were not over when the window began. */
+static void taken(void)
+{
+	static const char *const times[] = { "2027-01-14T07:59:59Z", "2027-01-15T07:59:59Z", "",
+					     "2027-01-15T08:00:00Z", "2027-01-15T08:00:01Z", NULL };
+	const struct context context = { .state = "state" };
+
+	over = times;
+	shows_begin(&shows);
+	for (int kind = 0; kind < 4; kind++) {
+		int err;
+
+		memset(&r, 0x55, sizeof(r));
+		fails_to_open = kind == 2;
+		fails_to_read = kind == 3;
+		since = kind == 1 ? 0 : 1800000000;
+		err = report_take(&context, &r, HISTORY_DAY, 7);
+		printf("%s, %d, %u, %llu, %zu points, %d are open\n", err ? errno_text(err) : "taken", r.window, r.top,
+		       (unsigned long long)r.history.sums.from, (size_t)r.history.points_n, histories);
+		if (r.detected)
+			json_dumpf(r.detected, stdout, JSON_INDENT(0));
+		puts("");
+		report_end(&r);
+	}
+	shows_as(&shows, "taken");
+}
+
 /* The same, where a table says whose addresses are. */
 static void much_of_whom(void)
 {
@@ -183,6 +272,7 @@ int main(void)
 		{ "nothing happened", nothing },
 		{ "much happened", much },
 		{ "whose addresses they are", whose },
+		{ "what is taken", taken },
 		{ "attacks that were detected", detections },
 	};
 
