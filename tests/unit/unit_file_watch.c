@@ -9,10 +9,51 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "ktap.h"
+#include <stdint.h>
+#include <sys/inotify.h>
+
+#include "base/grow.h"
 #include "base/log.h"
+#include "ktap.h"
 #include "naive.h"
-#include "service/file_watch.h"
+
+/* The n-th of them fails; 0: none. How many there are. */
+static struct made_call {
+	int calls, fails_at;
+} opens, watches, rooms, texts, memory;
+static int fails_with, let_go;
+
+static bool fails(struct made_call *of)
+{
+	errno = fails_with;
+	return ++of->calls == of->fails_at;
+}
+
+static int given_open(int flags)
+{
+	return fails(&opens) ? -1 : inotify_init1(flags);
+}
+
+static int given_add(int fd, const char *path, uint32_t mask)
+{
+	return fails(&watches) ? -1 : inotify_add_watch(fd, path, mask);
+}
+
+static int given_rm(int fd, int number)
+{
+	let_go++;
+	return inotify_rm_watch(fd, number);
+}
+
+#define inotify_init1	  given_open
+#define inotify_add_watch given_add
+#define inotify_rm_watch  given_rm
+#define calloc(n, size)	  (fails(&memory) ? NULL : calloc(n, size))
+#define asprintf(...)	  (fails(&texts) ? -1 : asprintf(__VA_ARGS__))
+#undef GROW
+#define GROW(array, n) (!fails(&rooms) && ((array) = grow(array, n, sizeof(*(array)))))
+#include "service/file_watch.c"
+#undef calloc
 
 enum { FILES = 4 };
 
@@ -30,6 +71,9 @@ static int begin(void)
 {
 	int err;
 
+	opens = watches = rooms = texts = memory = (struct made_call){ 0 };
+	fails_with = ENOSPC;
+	let_go = 0;
 	snprintf(root, sizeof(root), "/tmp/unit_file_watch.XXXXXX");
 	ENOUGH(mkdtemp(root) && !chdir(root) && getcwd(root, sizeof(root)));
 	watch = file_watch_open(&err);
@@ -171,8 +215,78 @@ out:
 	end();
 }
 
-/* More happens than the kernel keeps: then everybody is told, for nobody knows. */
-static void too_much(void)
+/* What is on no way any more is not watched any more; what is on it is, all the time. */
+static void no_more_than_needed(void)
+{
+	if (begin())
+		goto out;
+	ENOUGH(!mkdir("a", 0700) && !mkdir("b", 0700));
+	for (int round = 0; round < 3; round++) {
+		file_watch_begin(watch);
+		add("a/file", 0, false);
+		add("b/file", 1, false);
+		file_watch_end(watch);
+		CHECK(!let_go, "round %d: %d are let go", round, let_go);
+		written("a/file");
+		tells("it is watched", 0, true);
+	}
+	file_watch_begin(watch);
+	add("b/file", 1, false);
+	file_watch_end(watch);
+	CHECK(let_go == 1, "%d are let go", let_go);
+	file_watch_begin(watch);
+	file_watch_end(watch);
+	CHECK(let_go > 2, "%d are let go", let_go);
+	written("b/file");
+	tells("nothing is watched", 1, false);
+out:
+	end();
+}
+
+/* Only the file's own directory has to be watched; no memory is an error wherever it is missing. */
+static void cannot_be(void)
+{
+	static struct made_call *const of[] = { &watches, &rooms, &texts };
+	int steps, err;
+
+	if (begin())
+		goto out;
+	ENOUGH(!mkdir("a", 0700));
+	watches.calls = 0;
+	add("a/file", 0, false);
+	steps = watches.calls;
+	CHECK(steps >= 3, "%d steps", steps);
+	for (size_t i = 0; i < sizeof(of) / sizeof(*of); i++)
+		for (int at = 1; at <= steps; at++) {
+			char path[300], wanted[300];
+
+			file_watch_close(watch);
+			watch = file_watch_open(&err);
+			snprintf(path, sizeof(path), "%s/a/file", root);
+			*of[i] = (struct made_call){ .fails_at = at };
+			err = file_watch_add(watch, path, 0, false);
+			of[i]->fails_at = 0;
+			if (of[i] != &watches) {
+				CHECK(err_is(err, ENOMEM), "call %d: %s", at, err ? errno_text(err) : "no error");
+				continue;
+			}
+			snprintf(wanted, sizeof(wanted), "%s/a: cannot be watched: No space left on device", root);
+			CHECK(at < steps ? !err : err_is(err, ENOSPC) && !strcmp(reason(err), wanted), "step %d: %s",
+			      at, err ? reason(err) : "no error");
+			written("a/file");
+			tells("beside a way that cannot be watched", 0, at < steps);
+		}
+out:
+	end();
+	opens = memory = (struct made_call){ .fails_at = 1 };
+	CHECK(!file_watch_open(&err) && err_is(err, ENOMEM), "without memory");
+	fails_with = EMFILE;
+	CHECK(!file_watch_open(&err) && err_is(err, EMFILE) && strstr(reason(err), "inotify: Too many open files"),
+	      "%s", reason(err));
+}
+
+/* How many events the kernel keeps. */
+static unsigned int kept(void)
 {
 	unsigned int most = 16384;
 	FILE *f = fopen("/proc/sys/fs/inotify/max_queued_events", "r");
@@ -181,6 +295,41 @@ static void too_much(void)
 		most = 16384;
 	if (f)
 		fclose(f);
+	return most;
+}
+
+/* One who keeps writing does not hold whoever reads: of 32 bytes each, 64 times 8 KB are read, and not one more. */
+static void never_ends(void)
+{
+	unsigned int n = 0;
+
+	if (kept() < 16384) {
+		ktap_skip("the kernel keeps few events");
+		return;
+	}
+	if (begin())
+		goto out;
+	file_watch_begin(watch);
+	add("x", 0, true);
+	file_watch_end(watch);
+	for (n = 0; n < 6000; n++) {
+		written("x");
+		unlink("x");
+	}
+	memset(told, 0, sizeof(told));
+	file_watch_read(watch, changed, NULL);
+	n = told[0];
+	file_watch_read(watch, changed, NULL);
+	CHECK(told[0] > n, "all %u are read at once", n);
+out:
+	end();
+}
+
+/* More happens than the kernel keeps: then everybody is told, for nobody knows. */
+static void too_much(void)
+{
+	unsigned int most = kept();
+
 	if (most > 1000000) {
 		ktap_skip("the kernel keeps very many events");
 		return;
@@ -210,6 +359,9 @@ int main(void)
 	static const struct ktap_case cases[] = {
 		{ "what is told", what_is_told },
 		{ "the way there", the_way_there },
+		{ "no more than needed", no_more_than_needed },
+		{ "what cannot be watched", cannot_be },
+		{ "it never ends", never_ends },
 		{ "too much", too_much },
 	};
 

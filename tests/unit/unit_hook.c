@@ -139,6 +139,19 @@ static void each_event(void)
 	CHECK(!*warned, "%s", warned);
 }
 
+/* It has standard error, and nothing else of the service's. */
+static void no_files(void)
+{
+	int least = dup2(STDOUT_FILENO, 3), most = dup2(STDOUT_FILENO, 1023);
+
+	begin("for fd in 3 1023; do [ ! -e /proc/$$/fd/$fd ] || echo $fd >>out; done; : >&2 && echo done >>out");
+	happens("one");
+	hook_turn(&hook);
+	CHECK(ends() && !strcmp(said(), "done\n"), "files are open");
+	close(least);
+	close(most);
+}
+
 /* What cannot be run costs its event, and no more. */
 static void not_run(void)
 {
@@ -218,6 +231,7 @@ int main(void)
 {
 	static const struct ktap_case cases[] = {
 		{ "each event, once", each_event },
+		{ "what is open there", no_files },
 		{ "what cannot be run", not_run },
 		{ "one that hangs", hangs },
 	};

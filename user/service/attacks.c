@@ -73,16 +73,19 @@ static const char *look_text(const struct attack_look *look, char text[LOOK_TEXT
 	return text;
 }
 
+#define ABOVE_TEXT_MAX 160
+
 /* With that many others, who is above a limit is not what it is about. */
-static const char *above_text(const struct attacks *a, const struct attack_look *look, char text[160])
+static const char *above_text(const struct attacks *a, const struct attack_look *look, char text[ABOVE_TEXT_MAX])
 {
 	char classes[96];
 
 	if (look->kind == ATTACK_FORGED)
-		snprintf(text, 160, "; %s %.0f sources a second, hardly a packet of each",
+		snprintf(text, ABOVE_TEXT_MAX, "; %s %.0f sources a second, hardly a packet of each",
 			 a->strangers.at_least ? "more than" : "about", a->strangers.sources);
 	else
-		snprintf(text, 160, "%s%s above %s", *a->busiest ? ", " : "", a->busiest, classes_text(a, classes));
+		snprintf(text, ABOVE_TEXT_MAX, "%s%s above %s", *a->busiest ? ", " : "", a->busiest,
+			 classes_text(a, classes));
 	return text;
 }
 
@@ -109,7 +112,7 @@ static json_t *attack_json(const struct attacks *a, const struct attack_look *lo
 static void say(struct attacks *a, time_t ended)
 {
 	const struct attack_look *look = &a->kinds[kind_of(a)].look;
-	char lasted[SPAN_TEXT_MAX], classes[96], kind[LOOK_TEXT_MAX], above[160];
+	char lasted[SPAN_TEXT_MAX], classes[96], kind[LOOK_TEXT_MAX], above[ABOVE_TEXT_MAX];
 	struct event what = { .kind = EVENT_ATTACK, .generation = kernel_live_generation(a->context) };
 
 	what.more = json_pack("{s:o}", "attack", attack_json(a, look, ended));
