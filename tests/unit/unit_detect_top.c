@@ -228,7 +228,8 @@ static void in_order(void)
 	sends(0x2d000003, SUSPECT_IPV4, 10, 5, 0);
 	sends(0x2d000004, SUSPECT_IPV4, 12, 1, 0);
 	sends(0x2d000005, SUSPECT_IPV4, 11, 5, 2);
-	sends(0x2d000007, SUSPECT_IPV4, 15, 9, 5);
+	sends(0x2d000006, SUSPECT_IPV4, 25, 0, 0);
+	sends(0x2d000009, SUSPECT_IPV4, 15, 9, 5);
 	sends(0x20010db8ULL << 32, SUSPECT_IPV6, 13, 0, 4);
 	more_of.packets[DETECTED_OVER] = 4;
 	more_of.packets[DETECTED_DROPPED] = 20;
