@@ -14,20 +14,20 @@ static struct networks *made_networks(void)
 {
 	static const char table[] =
 		"network,cc,asn,org\n192.0.2.0/24,DE,64500,\"<Docs> & \"\"sons\"\"\"\n2001:db8::/32,,64501,\n";
-	char directory[] = "/tmp/made_networks.XXXXXX", file[64];
+	char where[] = "/tmp/made_networks.XXXXXX", path[64];
 	struct networks_source source = { 0 };
 	struct networks *networks = NULL;
 	FILE *f;
 
-	if (!mkdtemp(directory))
+	if (!mkdtemp(where))
 		return NULL;
-	snprintf(file, sizeof(file), "%s/table", directory);
-	f = fopen(file, "we");
-	if (f && fputs(table, f) >= 0 && !fclose(f) && !networks_make(directory, file, &source))
-		networks = networks_open(directory);
-	unlink(file);
-	networks_forget(directory);
-	rmdir(directory);
+	snprintf(path, sizeof(path), "%s/table", where);
+	f = fopen(path, "we");
+	if (f && fputs(table, f) >= 0 && !fclose(f) && !networks_make(where, path, &source))
+		networks = networks_open(where);
+	unlink(path);
+	networks_forget(where);
+	rmdir(where);
 	return networks;
 }
 

@@ -191,6 +191,7 @@ static int print_all(const struct context *context, const struct ban *bans, size
 {
 	json_t *array = context->json ? json_array() : NULL;
 	struct networks *networks = networks_open(context->state);
+	int err;
 
 	scoped->array = array;
 	scoped->print = true;
@@ -204,8 +205,9 @@ static int print_all(const struct context *context, const struct ban *bans, size
 			ban_text(&bans[i], now, networks);
 	}
 	networks_close(networks);
-	if (state && each_scoped(state, scoped))
-		warn("those with a scope cannot be read: %s", reason(0));
+	err = state ? each_scoped(state, scoped) : 0;
+	if (err)
+		warn("those with a scope cannot be read: %s", reason(err));
 	if (!array && whole)
 		say_detector(context);
 	return array ? out_json(context, array) : out_end();
@@ -221,9 +223,7 @@ static int print_count(const struct context *context, size_t n)
 
 static bool is_whole(const struct call *call)
 {
-	const struct options *o = call->options;
-
-	return !call->n && !o->reason && !o->from && !o->ends_within.given && !o->since.given;
+	return !call->n && !asks_for_more(call->options);
 }
 
 static int read_from(struct state *state, const char *name, struct ban **bans, size_t *n)
@@ -249,7 +249,7 @@ int verb_bans(const struct call *call)
 	const struct options *o = call->options;
 	struct prefixes prefixes = { 0 };
 	struct ranges wanted = RANGES_EMPTY;
-	struct state *state = NULL;
+	struct state *state = NULL, *has_scopes;
 	struct ban *bans = NULL;
 	int64_t now = time(NULL);
 	struct scoped scoped = { .wanted = &wanted };
@@ -267,19 +267,17 @@ int verb_bans(const struct call *call)
 	for (size_t i = 0; i < n && !err; i++)
 		if (is_wanted(&bans[i], o, &wanted, now))
 			bans[kept++] = bans[i];
-	if (err) {
-		status = fail("%s", reason(err));
-	} else {
-		struct state *has_scopes = asks_for_more(o) ? NULL : state;
-
+	has_scopes = asks_for_more(o) ? NULL : state;
+	if (!err && o->count && has_scopes)
+		err = each_scoped(state, &scoped);
+	if (!err)
 		sort(bans, kept, o->sort);
-		if (o->count && has_scopes && each_scoped(state, &scoped))
-			status = fail("%s", reason(0));
-		else
-			status = o->count ? print_count(call->context, kept + scoped.n)
-					  : print_all(call->context, bans, kept, now, is_whole(call), has_scopes,
-						      &scoped);
-	}
+	if (err)
+		status = fail("%s", reason(err));
+	else if (o->count)
+		status = print_count(call->context, kept + scoped.n);
+	else
+		status = print_all(call->context, bans, kept, now, is_whole(call), has_scopes, &scoped);
 	state_close(state);
 	free(bans);
 	prefixes_free(&prefixes);
