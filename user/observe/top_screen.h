@@ -35,10 +35,12 @@ void top_view_end(void);
 
 void top_view_draw(const struct top_view *view);
 
+#define TOP_ROW_MAX 256
+
 /* Another screen: lines of text, those of a table below its heading. What is too long ends at the edge. */
 struct top_page {
-	char head[256], sums[256], heading[256];
-	const char (*row)[256];
+	char head[TOP_ROW_MAX], sums[TOP_ROW_MAX], heading[TOP_ROW_MAX];
+	const char (*row)[TOP_ROW_MAX];
 	size_t rows;
 	bool paused;
 };

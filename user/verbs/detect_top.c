@@ -30,7 +30,7 @@ struct detect_top {
 		double over, packets;
 	} * rated;
 	const struct suspect_seen **above;
-	char row[ROWS][256];
+	char row[ROWS][TOP_ROW_MAX];
 	struct top_page page;
 };
 
@@ -72,17 +72,17 @@ static void put_sums(struct detect_top *t, size_t above, size_t banned)
 		 banned);
 }
 
-static void put_row(const struct detect_top *t, const struct suspect_seen *is, char row[256])
+static void put_row(const struct detect_top *t, const struct suspect_seen *is, char row[TOP_ROW_MAX])
 {
 	char text[PREFIX_TEXT_MAX], above[SUSPECT_ABOVE_MAX], rate[LIMIT_TEXT_MAX];
-	size_t n = (size_t)snprintf(row, 256, "%-22s", source_key_text(text, is->key, MARK_KIND(is->mark)));
+	size_t n = (size_t)snprintf(row, TOP_ROW_MAX, "%-22s", source_key_text(text, is->key, MARK_KIND(is->mark)));
 
 	for (enum packet_class class = 0; class < LIMITED; class ++)
 		if (suspect_column(&t->now, class))
-			n += (size_t)snprintf(row + n, 256 - n, " %*s", suspect_column(&t->now, class),
+			n += (size_t)snprintf(row + n, TOP_ROW_MAX - n, " %*s", suspect_column(&t->now, class),
 					      limit_text(rate, class, suspect_rate(&t->before, &t->now, is, class)));
 	if (suspect_over(is))
-		snprintf(row + n, 256 - n, "  %s", suspect_above(above, &t->now, is));
+		snprintf(row + n, TOP_ROW_MAX - n, "  %s", suspect_above(above, &t->now, is));
 }
 
 static void put_heading(struct top_page *page, const struct seen *seen)
@@ -110,7 +110,7 @@ static void put_rows(struct detect_top *t)
 	}
 	qsort(t->rated, t->now.n, sizeof(*t->rated), by_rate);
 	put_heading(&t->page, &t->now);
-	t->page.row = (const char(*)[256])t->row;
+	t->page.row = (const char(*)[TOP_ROW_MAX])t->row;
 	t->page.rows = t->now.n < ROWS ? t->now.n : ROWS;
 	for (size_t i = 0; i < t->page.rows; i++)
 		put_row(t, t->rated[i].is, t->row[i]);
