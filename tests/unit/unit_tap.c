@@ -2,6 +2,7 @@
 /* What passes, from packet sockets that are a table: which interfaces have one, what each packet stands for, and how
  * likely a packet is to be taken. */
 #include <errno.h>
+#include <sys/random.h>
 #include <sys/socket.h>
 
 #include "base/clock.h"
@@ -15,6 +16,8 @@ static int getsockname_given(int fd, void *at, unsigned int *size);
 static ssize_t recvmsg_given(int fd, void *message, int flags);
 static int close_given(int fd);
 static int64_t now_given(void);
+static ssize_t random_given(void *to, size_t size, unsigned int flags);
+static void *memory_given(size_t n, size_t size);
 
 #define socket(family, type, protocol)		 socket_given(family, type, protocol)
 #define setsockopt(fd, level, what, value, size) setsockopt_given(fd, level, what, value, size)
@@ -24,8 +27,11 @@ static int64_t now_given(void);
 #define recvmsg(fd, message, flags)		 recvmsg_given(fd, message, flags)
 #define close(fd)				 close_given(fd)
 #define clock_ms()				 now_given()
+#define getrandom(to, size, flags)		 random_given(to, size, flags)
+#define calloc(n, size)				 memory_given(n, size)
 
 #include "observe/tap.c"
+#undef calloc
 
 #define FIRST 100
 #define MOST  300
@@ -36,7 +42,8 @@ static struct {
 	int ifindex, queue;
 	unsigned int allows; /* of 2^32 */
 	bool sources;	     /* and of them, not of packets */
-	unsigned int waiting, seen;
+	unsigned int waiting, seen, dropped;
+	__u32 times[3]; /* what a source is multiplied with */
 } sockets[MOST];
 static unsigned int opened, calls, fail_at;
 static int fail_errno, lost = -1;
@@ -87,6 +94,8 @@ static int setsockopt_given(int fd, int level, int what, const void *value, unsi
 		   filter->filter[15].code == (BPF_JMP | BPF_JGT | BPF_K) && filter->filter[15].jt == 1) {
 		sockets[fd - FIRST].allows = filter->filter[15].k;
 		sockets[fd - FIRST].sources = true;
+		for (int i = 0; i < 3; i++)
+			sockets[fd - FIRST].times[i] = filter->filter[6 + 4 * i].k;
 	} else if (level == SOL_PACKET && size == sizeof(int) && *(const int *)value == 1)
 		*(what == PACKET_IGNORE_OUTGOING ? &sockets[fd - FIRST].out
 		  : what == PACKET_AUXDATA	 ? &sockets[fd - FIRST].aux
@@ -129,9 +138,27 @@ static int getsockopt_given(int fd, int level, int what, void *value, unsigned i
 
 	if (fails() || level != SOL_PACKET || what != PACKET_STATISTICS || *size != sizeof(*stats))
 		return -1;
-	*stats = (struct tpacket_stats){ .tp_packets = sockets[fd - FIRST].seen };
-	sockets[fd - FIRST].seen = 0;
+	*stats = (struct tpacket_stats){ .tp_packets = sockets[fd - FIRST].seen,
+					 .tp_drops = sockets[fd - FIRST].dropped };
+	sockets[fd - FIRST].seen = sockets[fd - FIRST].dropped = 0;
 	return 0;
+}
+
+static bool no_random, no_memory;
+
+static ssize_t random_given(void *to, size_t size, unsigned int flags)
+{
+	static const uint32_t even[] = { 2, 0x80000004, 6 };
+
+	if (flags || size != sizeof(even))
+		abort();
+	memcpy(to, even, size);
+	return no_random ? -1 : (ssize_t)size;
+}
+
+static void *memory_given(size_t n, size_t size)
+{
+	return no_memory ? NULL : calloc(n, size);
 }
 
 /* --- What comes --- */
@@ -543,6 +570,44 @@ static void thins(void)
 	taps_free(taps);
 }
 
+/* Sources are multiplied with odd numbers, so that no two become one. */
+static void multiplies(void)
+{
+	struct taps *taps;
+
+	begin();
+	taps = taps_of_sources(2);
+	CHECK(!taps_follow(taps, three, 1) && sockets[0].sources && sockets[0].times[0] == 3 &&
+		      sockets[0].times[1] == 0x80000005 && sockets[0].times[2] == 7,
+	      "with %u, %u and %u", sockets[0].times[0], sockets[0].times[1], sockets[0].times[2]);
+	taps_free(taps);
+	no_random = true;
+	CHECK(!taps_of_sources(2), "without random numbers");
+	no_random = false;
+	no_memory = true;
+	CHECK(!taps_of_sources(2) && !taps_new(2), "without memory");
+	no_memory = false;
+}
+
+/* Of all sockets, but one that does not say; counted once. */
+static void missed(void)
+{
+	struct taps *taps;
+
+	begin();
+	taps = taps_of_sources(1);
+	CHECK(!taps_follow(taps, three, 7) && opened == 4, "not followed");
+	sockets[0].dropped = 5;
+	sockets[1].dropped = 70;
+	sockets[3].dropped = 900;
+	calls = 0;
+	fail_at = 2;
+	CHECK(taps_missed(taps) == 905, "another number");
+	CHECK(taps_missed(taps) == 70, "another number");
+	CHECK(!taps_missed(taps), "they are counted again");
+	taps_free(taps);
+}
+
 int main(void)
 {
 	static const struct ktap_case run[] = {
@@ -553,6 +618,8 @@ int main(void)
 		{ "what cannot be had", cannot_be_had },
 		{ "how likely one is taken", adapts },
 		{ "fewer sources", thins },
+		{ "by which numbers", multiplies },
+		{ "what there was no room for", missed },
 	};
 
 	return ktap_run(run, sizeof(run) / sizeof(*run));
