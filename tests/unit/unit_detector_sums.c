@@ -163,11 +163,13 @@ static void unseen(void)
 		}
 	/* The text is full with the ninth of them, or one letter before. */
 	for (int shorter = 0; shorter <= 1; shorter++) {
-		for (int i = 0; i < 10; i++)
+		for (int i = 0; i < 10; i++) {
+			size_t length = i == 8 ? 5 - (size_t)shorter : 14;
+
 			on[i] = (struct attachment){ .mode = MODE_NATIVE, .match = MATCH_DESTINATION };
-		for (int i = 0; i < 10; i++)
-			snprintf(on[i].name, IF_NAMESIZE, "%.*s%d", i == 8 ? 5 - shorter : 14,
-				 "interface_with_a_long_name", i);
+			memcpy(on[i].name, "interface_with", length);
+			on[i].name[length] = (char)('0' + i);
+		}
 		for (size_t n = 8; n <= 10; n++) {
 			detector_unseen(text, on, n);
 			printf("%zu of them: %zu, '%s'\n", n, strlen(text), text);
