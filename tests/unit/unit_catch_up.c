@@ -484,12 +484,9 @@ static void with_a_change(void)
 
 static void word_for_word(void)
 {
-	static const struct scene scenes[] = { { "little", little },
-					       { "overdue", overdue },
-					       { "on trial", on_trial },
-					       { "runs out", runs_out },
-					       { "damaged", damaged },
-					       { "with a change", with_a_change } };
+	static const struct scene scenes[] = { { "little", little },	 { "overdue", overdue },
+					       { "on trial", on_trial }, { "runs out", runs_out },
+					       { "damaged", damaged },	 { "with a change", with_a_change } };
 
 	shows_scenes(&shows, scenes, sizeof(scenes) / sizeof(scenes[0]), again);
 }

@@ -270,7 +270,7 @@ static void nothing_to_undo(void)
 static void workshop(void)
 {
 	static const char *const folders[] = { "/a/" STATE_WORKSHOP, "/a/" STATE_WORKSHOP "/", "/a/b", "a",
-						   STATE_WORKSHOP };
+					       STATE_WORKSHOP };
 	char file[STATE_PATH_MAX];
 
 	clear();
