@@ -13,7 +13,7 @@
 
 #include "own_state.h"
 
-#define WHOSE "agent "
+#define WHOSE BAN_BY_CROWDSEC
 
 static struct change change;
 static struct prefix at;
@@ -111,6 +111,43 @@ static void another_first(void)
 		}
 }
 
+/* seconds 0: without an end. */
+static void add(int seconds, const char *why)
+{
+	struct ban_options options = { .ttl = { .given = seconds, .value = seconds }, .reason = why };
+	struct banned banned = { 0 };
+
+	CHECK(!ban_add(&change, &options, &(struct prefixes){ .at = &at, .n = 1 }, &banned), "add: %s", log_last());
+	banned_free(&banned);
+}
+
+/* Who makes the agent's ban longer keeps it, whatever becomes of the decision. */
+static void agents_first(void)
+{
+	static const int longer[] = { 0, 7200 };
+	char why[BAN_REASON_MAX];
+
+	for (size_t i = 0; i < 4; i++) {
+		int seconds = longer[i / 2];
+		const char *mine = i % 2 ? "mine" : NULL;
+
+		begin();
+		ENOUGH(!order(false, 3600, NULL, NULL));
+		add(seconds, mine);
+		CHECK(near(left(why), seconds) && !strcmp(why, mine ?: ""), "%d: %d s, '%s'", seconds, left(why), why);
+		CHECK(order(false, 1800, NULL, NULL) && near(left(why), seconds), "%d, and a shorter decision: %d s",
+		      seconds, left(why));
+		CHECK(order(true, 1800, NULL, NULL) && near(left(why), seconds), "%d, and none: %d s", seconds,
+		      left(why));
+		end();
+	}
+	begin();
+	ENOUGH(!order(false, 3600, NULL, NULL));
+	add(600, "mine");
+	CHECK(near(left(why), 3600) && !strcmp(why, WHOSE "x"), "a shorter one: %d s, '%s'", left(why), why);
+	end();
+}
+
 /* What the detector has counted is not the agent's; neither is what nobody has banned. */
 static void detectors(void)
 {
@@ -129,6 +166,7 @@ static void detectors(void)
 
 static const struct ktap_case cases[] = {
 	{ "another's ban first", another_first },
+	{ "the agent's ban first", agents_first },
 	{ "the detector's word", detectors },
 };
 

@@ -34,10 +34,17 @@ static int note_one(struct ban **list, size_t *n, const struct ban *ban)
 	return 0;
 }
 
+/* By its reason the agent's ban would end with its decision. */
+static bool takes_over(const struct ban *ban, const struct ban *old)
+{
+	return !strncmp(old->reason, BAN_BY_CROWDSEC, strlen(BAN_BY_CROWDSEC)) && ends_later(ban, old);
+}
+
 /* Who bans again knows seldom what there is already: neither its end nor its reason is lost in silence. */
 static int merge(const struct ban_options *o, const struct ban *old, struct ban *ban, struct banned *n)
 {
-	bool longer = ends_later(old, ban), other = old->reason[0] && strcmp(old->reason, ban->reason) != 0;
+	bool longer = ends_later(old, ban);
+	bool other = old->reason[0] && strcmp(old->reason, ban->reason) != 0 && !takes_over(ban, old);
 	int err = 0;
 
 	if (longer)
