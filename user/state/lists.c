@@ -129,7 +129,7 @@ int because_no_list(struct state *state, const char *name)
 int state_list_get(struct state *state, const char *name, struct list_info *list)
 {
 	sqlite3_stmt *stmt;
-	int code, err = 0;
+	int code, err = 0, end;
 
 	if (!state->db || strchr(name, ' ')) /* as in state_entries() */
 		return because_no_list(state, name);
@@ -141,9 +141,9 @@ int state_list_get(struct state *state, const char *name, struct list_info *list
 	if (code == SQLITE_ROW)
 		err = read_entry(state, stmt, memset(list, 0, sizeof(*list)))
 			      ?: state_chosen_add(state, list, 1) ?: state_scopes_add(state, list, 1);
-	err = state_finish(state, stmt, code) ?: err;
-	if (err)
-		return err;
+	end = state_finish(state, stmt, code);
+	if (end || err)
+		return end ?: err;
 	if (code != SQLITE_ROW)
 		return because_no_list(state, name);
 	return list->damaged ? because_entry(state, name) : 0;
