@@ -388,6 +388,43 @@ goes_back_with_others() {
 	! grep 'gone back' out || fail "status says it still"
 }
 
+# Of a trial there is nothing left in the kernel, and nothing that it could go back to: not to let everything pass, then.
+restarts_on_trial() {
+	echo 45.0.0.1 >list
+	echo 45.0.0.2 >more
+	bloom load list list
+	bloom load other more --confirm 1h
+	rm -r "$XDP_BLOOM_BPFFS"
+	bloom restore
+	! on_trial || fail "it goes back to nothing"
+	verdicts 45.0.0.1=drop 45.0.0.2=drop
+	bloom confirm
+	rm -r "$XDP_BLOOM_BPFFS"
+	bloom load third more --confirm 1h
+	! on_trial || fail "the first generation goes back to nothing"
+	as_sql "UPDATE pending SET due = 1"
+	bloom rotate
+	is "$(get '[.[].name]' lists)" '["list","other"]' "what is left"
+	# One that cannot go back, and was begun before the machine was started: its time is of a clock that is no more.
+	bloom tune --exact off --force
+	bloom tune --exact on --confirm 1h
+	bloom load scoped list --only tcp/22
+	as_sql "UPDATE pending SET boot = 'another'"
+	rm -r "$XDP_BLOOM_BPFFS"
+	bloom restore
+	! on_trial || fail "it is on trial by the clock of before"
+	verdicts 45.0.0.1=drop 45.0.0.2=drop
+	expect 2 "$XDP_BLOOM" status
+	grep -qx " *exact was not confirmed in time, and has not gone back: 'xdp-bloom rotate' says why" out || fail "$(cat out)"
+	as_sql "UPDATE pending SET due = 1"
+	rm -r "$XDP_BLOOM_BPFFS"
+	bloom restore
+	verdicts 45.0.0.1=drop 45.0.0.2=drop
+	bloom unload scoped
+	is "$(get .exact tune)" false "whether there is a roster"
+	verdicts 45.0.0.1=drop 45.0.0.2=drop
+}
+
 # An interface that has another name when its time is over, or is in another network namespace: nothing of ours stays there.
 renamed() {
 	local away
@@ -437,4 +474,4 @@ is_away() {
 	[ ! "/proc/$away/ns/net" -ef /proc/self/ns/net ]
 }
 
-run_cases waits_in_a_stream late_bans attached_for_a_while cannot_go_back goes_back_with_others every_verb beside_an_image renamed date_set_forward confirmed confirm_cut_short another_root banned_meanwhile unpinned_at_once too_late of_an_older_state broken_sessions
+run_cases waits_in_a_stream late_bans attached_for_a_while cannot_go_back goes_back_with_others restarts_on_trial every_verb beside_an_image renamed date_set_forward confirmed confirm_cut_short another_root banned_meanwhile unpinned_at_once too_late of_an_older_state broken_sessions

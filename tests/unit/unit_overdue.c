@@ -72,7 +72,7 @@ static void by_either_clock(void)
 	says("exact was not confirmed in time");
 	given[0].deadline = DATE + 100;
 	given[0].rebooted = true;
-	says("");
+	says("exact was");
 }
 
 static void the_first(void)

@@ -524,6 +524,8 @@ static void until_when(void)
 	waiting(PENDING_IMAGE, "the image", 55);
 	waiting(PENDING_SETTING, "of an older version", 10);
 	waits[waits_n - 1].due = 0;
+	waiting(PENDING_LIST, "of before the machine was started", 5);
+	waits[waits_n - 1].rebooted = true;
 	said(trial_until(STATE, &until));
 	printf("%llu\n", (unsigned long long)until);
 	fails("what", 1);

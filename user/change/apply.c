@@ -270,11 +270,14 @@ static int go_live(struct state *state, struct live *live, const struct apply_op
 	size_t on_n = 0;
 	int err = trial_until(state, &c->trial.until) ?: c->g.ends ? ends_read(&ends, state, NULL) : 0;
 
+	c->trial.before = c->trial.until ? live_before(live) : 0;
+	/* What was in force is gone, and the kernel would let everything pass: there the process alone takes it back.
+	 */
+	if (!c->trial.before && state_setting(state, SETTING_GENERATION, 0) > 0)
+		c->trial.until = 0;
 	/* The kernel would not let it into force. */
 	if (!err && !options->guard->waits && is_over(c->trial.until))
 		err = because(-EBUSY, "what waits for confirmation goes back just now: do it again");
-	if (c->trial.until)
-		c->trial.before = live_before(live);
 	progress(live->context, "loading the programs", -1);
 	err = err ?:
 	      detector_fill(&detector, state) ?:

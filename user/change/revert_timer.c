@@ -90,7 +90,7 @@ int trial_until(struct state *state, __u64 *until)
 	for (size_t i = 0; i < n && !err; i++) {
 		__u64 due = (__u64)pending[i].due;
 
-		if (pending[i].kind != PENDING_INTERFACE && due && (!*until || due < *until))
+		if (pending[i].kind != PENDING_INTERFACE && due && !pending[i].rebooted && (!*until || due < *until))
 			*until = due;
 	}
 	free(pending);

@@ -14,7 +14,10 @@ int change_pending(struct change *change, enum pending_kind kind, const char *na
 int change_pending_drop(struct change *change, const char *list, long seconds);
 /* Records that, and returns -EBUSY. */
 int because_it_waits(const char *name);
-/* Until when what is built from this state is on trial; 0 where nothing of the filter waits. */
+/*
+ * Until when what is built from this state is on trial; 0 where nothing of the filter waits, or since before the
+ * machine was started: that is over, by a clock that began again.
+ */
 int trial_until(struct state *state, __u64 *until);
 
 /*

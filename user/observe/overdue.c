@@ -13,6 +13,8 @@
 
 static int64_t late(const struct pending *one)
 {
+	if (one->rebooted)
+		return INT64_MAX;
 	return one->undated ? clock_boot() - one->due : (time(NULL) - one->deadline) * 1000000000;
 }
 
