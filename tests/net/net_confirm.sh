@@ -391,16 +391,16 @@ goes_back_with_others() {
 # Of a trial there is nothing left in the kernel, and nothing that it could go back to: not to let everything pass, then.
 restarts_on_trial() {
 	echo 45.0.0.1 >list
-	echo 45.0.0.2 >more
+	echo 45.0.0.2 >another
 	bloom load list list
-	bloom load other more --confirm 1h
+	bloom load other another --confirm 1h
 	rm -r "$XDP_BLOOM_BPFFS"
 	bloom restore
 	! on_trial || fail "it goes back to nothing"
 	verdicts 45.0.0.1=drop 45.0.0.2=drop
 	bloom confirm
 	rm -r "$XDP_BLOOM_BPFFS"
-	bloom load third more --confirm 1h
+	bloom load third another --confirm 1h
 	! on_trial || fail "the first generation goes back to nothing"
 	as_sql "UPDATE pending SET due = 1"
 	bloom rotate
