@@ -258,6 +258,16 @@ static bool is_over(__u64 when)
 	return when && when <= (__u64)clock_boot();
 }
 
+static bool is_attached(const struct context *context)
+{
+	struct attachment *on = NULL;
+	size_t n = 0;
+	bool attached = attach_list(context, &on, &n) || n;
+
+	free(on);
+	return attached;
+}
+
 /* From the arrays to the switch. */
 static int go_live(struct state *state, struct live *live, const struct apply_options *options, struct candidate *c,
 		   struct laps *t)
@@ -271,9 +281,9 @@ static int go_live(struct state *state, struct live *live, const struct apply_op
 	int err = trial_until(state, &c->trial.until) ?: c->g.ends ? ends_read(&ends, state, NULL) : 0;
 
 	c->trial.before = c->trial.until ? live_before(live) : 0;
-	/* What was in force is gone, and the kernel would let everything pass: there the process alone takes it back.
-	 */
-	if (!c->trial.before && state_setting(state, SETTING_GENERATION, 0) > 0)
+	/* As after a reboot: the kernel would let everything pass. There the process alone takes it back. */
+	if (c->trial.until && !c->trial.before && state_setting(state, SETTING_GENERATION, 0) > 0 &&
+	    !is_attached(live->context))
 		c->trial.until = 0;
 	/* The kernel would not let it into force. */
 	if (!err && !options->guard->waits && is_over(c->trial.until))
