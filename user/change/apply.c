@@ -258,16 +258,6 @@ static bool is_over(__u64 when)
 	return when && when <= (__u64)clock_boot();
 }
 
-static bool is_attached(const struct context *context)
-{
-	struct attachment *on = NULL;
-	size_t n = 0;
-	bool attached = attach_list(context, &on, &n) || n;
-
-	free(on);
-	return attached;
-}
-
 /* From the arrays to the switch. */
 static int go_live(struct state *state, struct live *live, const struct apply_options *options, struct candidate *c,
 		   struct laps *t)
@@ -280,11 +270,8 @@ static int go_live(struct state *state, struct live *live, const struct apply_op
 	size_t on_n = 0;
 	int err = trial_until(state, &c->trial.until) ?: c->g.ends ? ends_read(&ends, state, NULL) : 0;
 
-	c->trial.before = c->trial.until ? live_before(live) : 0;
-	/* As after a reboot: the kernel would let everything pass. There the process alone takes it back. */
-	if (c->trial.until && !c->trial.before && state_setting(state, SETTING_GENERATION, 0) > 0 &&
-	    !is_attached(live->context))
-		c->trial.until = 0;
+	if (c->trial.until)
+		c->trial.before = live_before(live);
 	/* The kernel would not let it into force. */
 	if (!err && !options->guard->waits && is_over(c->trial.until))
 		err = because(-EBUSY, "what waits for confirmation goes back just now: do it again");
