@@ -238,8 +238,8 @@ static void image_goes_back(struct change *change)
 	/* A command begins with that: its rules are in the state. */
 	ENOUGH(!accounts_put(change));
 	CHECK(!state_pending_undo(change->state, &image), "going back: %s", log_last());
-	end_what_is_over(change);
 	judge_what_came_back(change);
+	end_what_is_over(change);
 }
 
 /* Or it is confirmed. */

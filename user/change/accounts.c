@@ -526,8 +526,14 @@ static int judge_by(struct change *change, int64_t id, bool drop, size_t *n)
 int account_judge_returned(struct change *change)
 {
 	size_t n;
+	int err;
 
-	return accounts_know(change) ?: judge_by(change, 0, false, &n);
+	if (!state_said_came_back(change->state))
+		return 0;
+	err = accounts_know(change) ?: judge_by(change, 0, false, &n);
+	if (!err)
+		state_said_is_judged(change->state);
+	return err;
 }
 
 int account_forget(struct change *change, const char *member, size_t *n)

@@ -140,7 +140,8 @@ int catch_up(struct state **state, struct live *live, time_t at_least)
 	}
 	kernel_sweep(live);
 	attach_catch_up(live->context);
-	err = err ?: expire(&late, *state) ?: stepped_back(*state, &late.touched, &late.mended);
+	/* What came back is judged by all that was said, also by what is over: with that the ban it made would stay. */
+	err = err ?: stepped_back(*state, &late.touched, &late.mended) ?: expire(&late, *state);
 	if (!err_is(err, EUCLEAN)) {
 		err = err ?: into_force(&late, *state, live);
 		if (errand.declined)

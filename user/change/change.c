@@ -11,6 +11,7 @@
 #include "base/errand.h"
 #include "base/grow.h"
 #include "base/log.h"
+#include "change/accounts_internal.h"
 #include "change/attach.h"
 #include "change/catch_up.h"
 #include "change/own_names.h"
@@ -126,7 +127,7 @@ void change_succeeded(struct change *change, const char *list)
 static int commit(struct change *change)
 {
 	struct overdue overdue = { 0 };
-	int err = overdue_undo(&overdue, change->state, change->due) ?:
+	int err = overdue_undo(&overdue, change->state, change->due) ?: account_judge_returned(change) ?:
 		  accounts_put(change) ?: touched_divide(&change->touched, change->state);
 
 	change->options.guard = &change->guard;

@@ -95,10 +95,7 @@ int stepped_back(struct state *state, struct touched *touched, size_t *n)
 
 	*n = 0;
 	err = state_stepped_back(state) ? mend_what_stepped_back(&change, n) : 0;
-	if (!err && state_said_came_back(state))
-		err = account_judge_returned(&change);
-	if (!err)
-		state_said_is_judged(state);
+	err = err ?: account_judge_returned(&change);
 	*touched = change.touched;
 	accounts_free(&change.accounts);
 	return err;
