@@ -1,33 +1,61 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What the service has done for it: in what order, and for how long. */
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/context.h"
-#include "service/jobs.h"
+#include "base/log.h"
 #include "service/retry.h"
 #include "ktap.h"
-#include "base/log.h"
 
-static int nothing(const struct context *context, void *unused)
+static const char *failing = "";
+static int strdups;
+
+static bool fails(const char *call)
+{
+	if (strcmp(call, failing) != 0)
+		return false;
+	errno = EAGAIN;
+	return true;
+}
+
+#define malloc(n)	(fails("malloc") ? NULL : malloc(n))
+#define calloc(n, size) (fails("calloc") ? NULL : calloc(n, size))
+#define strdup(text)	(fails("strdup") && !strdups-- ? NULL : strdup(text))
+#define fork()		(fails("fork") ? -1 : fork())
+#define prctl(...)	(fails("prctl") ? -1 : prctl(__VA_ARGS__))
+#define getppid()	(fails("parent") ? 1 : getppid())
+#define execv(to, args) (fails("exec") ? -1 : execv(to, args))
+#include "service/jobs.c"
+#undef malloc
+#undef calloc
+#undef strdup
+#undef fork
+#undef prctl
+
+static int nothing(const struct context *of, void *unused)
 {
 	(void)unused;
-	(void)context;
+	(void)of;
 	return 0;
 }
 
-static int for_ever(const struct context *context, void *unused)
+static int for_ever(const struct context *of, void *unused)
 {
 	(void)unused;
-	(void)context;
+	(void)of;
 	alarm(60); /* the test must end, too */
 	return pause();
 }
 
-static const struct context context = CONTEXT_DEFAULT;
+static const struct context own = CONTEXT_DEFAULT;
 
 static void add(struct jobs *jobs, struct job job)
 {
@@ -60,7 +88,7 @@ static void order(void)
 		{ .kind = JOB_LOAD, .list = "second" },
 		{ .kind = JOB_ROTATE },
 	};
-	struct jobs jobs = { .context = &context };
+	struct jobs jobs = { .context = &own };
 	int status;
 
 	add(&jobs, wanted[0]);
@@ -89,27 +117,243 @@ static void order(void)
 
 static void limit(void)
 {
-	struct jobs jobs = { .context = &context };
-	struct job *job;
+	struct jobs jobs = { .context = &own };
+	struct job *job = NULL;
 	int status = 0;
+	pid_t pid;
 
 	log_settings.quiet = true;
+	jobs_limit(&jobs, INT64_MAX);
 	jobs_add(&jobs, &(struct job){ .kind = JOB_MEASURE, .run = for_ever }, NULL, NULL, 0);
-	jobs_start(&jobs);
-	jobs_limit(&jobs, clock_ms());
-	CHECK(!waitpid(jobs.pid, NULL, WNOHANG), "it was stopped at once");
-	jobs_limit(&jobs, clock_ms() + 3600000);
+	CHECK(!jobs_start(&jobs) && jobs.pid > 0 && jobs.since && jobs.first->since > 0, "not started");
+	pid = jobs.pid;
+	CHECK(!jobs_start(&jobs) && jobs.pid == pid, "another is started beside it");
+	jobs_limit(&jobs, jobs.since + 600000);
+	CHECK(!jobs_ended(&jobs, &job, &status) && !job && jobs.pid == pid, "it was stopped within ten minutes");
+	jobs_limit(&jobs, jobs.since + 600001);
+	CHECK(jobs.since > 0, "it runs since %lld", (long long)jobs.since);
 	job = end_of(&jobs, &status);
 	CHECK(job && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL, "status %d", status);
+	CHECK(!jobs.pid && !jobs.first, "it runs still");
 	if (job)
 		job_free(job);
 	jobs_stop(&jobs);
 }
 
+/* It is said once in ten minutes. */
+static void limit_is_said(void)
+{
+	int was = dup(STDERR_FILENO), said = memfd_create("said", MFD_CLOEXEC);
+	struct jobs jobs = { .context = &own };
+	char text[1000] = "";
+
+	log_settings.quiet = false;
+	jobs_add(&jobs, &(struct job){ .kind = JOB_LOAD, .run = for_ever, .list = "one" }, NULL, NULL, 0);
+	jobs_start(&jobs);
+	jobs.since = 1000;
+	dup2(said, STDERR_FILENO);
+	jobs_limit(&jobs, 601001);
+	jobs_limit(&jobs, 1201001);
+	dup2(was, STDERR_FILENO);
+	CHECK(jobs.since == 601001, "since %lld", (long long)jobs.since);
+	CHECK(pread(said, text, sizeof(text) - 1, 0) > 0 &&
+		      !strcmp(text, "xdp-bloom: load one: ran for more than 600 s and was stopped\n"),
+	      "it says '%s'", text);
+	close(was);
+	close(said);
+	jobs_stop(&jobs);
+}
+
+/* One that was stopped is ended, too. */
+static void stopped(void)
+{
+	struct jobs jobs = { .context = &own };
+	int64_t began = clock_ms();
+	siginfo_t info;
+
+	jobs_add(&jobs, &(struct job){ .kind = JOB_MEASURE, .run = for_ever }, NULL, NULL, 0);
+	add(&jobs, (struct job){ .kind = JOB_ROTATE });
+	jobs_start(&jobs);
+	kill(jobs.pid, SIGSTOP);
+	CHECK(!waitid(P_PID, (id_t)jobs.pid, &info, WSTOPPED | WNOWAIT), "it does not stop");
+	jobs_stop(&jobs);
+	CHECK(!jobs.pid && !jobs.first && waitpid(-1, NULL, WNOHANG) < 0, "it is there still");
+	CHECK(clock_ms() - began < 50000, "it has ended by itself");
+}
+
+static void texts(void)
+{
+	static const struct {
+		struct job job;
+		const char *text;
+	} each[] = {
+		{ { .kind = JOB_START }, "start" },
+		{ { .kind = JOB_RESTORE }, "restore" },
+		{ { .kind = JOB_LINE, .line = 7 }, "line 7" },
+		{ { .kind = JOB_LOAD, .list = "a" }, "load a" },
+		{ { .kind = JOB_FEED, .list = "a", .line = 7 }, "load a" },
+		{ { .kind = JOB_ROTATE }, "rotate" },
+		{ { .kind = JOB_EXPIRE }, "what ran out of time" },
+		{ { .kind = JOB_MEASURE }, "the filter's rate" },
+		{ { .kind = JOB_HEAL }, "what is gone of the filter" },
+		{ { .kind = JOB_JAIL }, "whom the detector bans" },
+		{ { .kind = JOB_LEARN }, "what sources send" },
+		{ { .kind = JOB_FOLLOW, .line = 7, .list = "a" }, "line 7" },
+		{ { .kind = JOB_NETWORKS }, "the table of networks" },
+		{ { .kind = JOB_ERRANDS }, "commands of others" },
+		{ { .kind = JOB_FLEET }, "fleet" },
+	};
+	char text[JOB_TEXT_MAX];
+
+	for (size_t i = 0; i < sizeof(each) / sizeof(each[0]); i++)
+		CHECK(!strcmp(job_text(text, &each[i].job), each[i].text), "'%s', not '%s'", text, each[i].text);
+}
+
+static void joined(const struct jobs *jobs, const char *wanted)
+{
+	char text[500] = "";
+
+	for (char **arg = jobs->first->args; *arg; arg++)
+		snprintf(text + strlen(text), sizeof(text) - strlen(text), " %s", *arg);
+	CHECK(!strcmp(text, wanted), "'%s', not '%s'", text, wanted);
+}
+
+/* The command of a job: the verb, what every command gets, the option, the other words. */
+static void words(void)
+{
+	char *line[] = { "load", "a", "/a b", NULL };
+	static const char *const wanted[] = {
+		"",
+		" xdp-bloom load --state /var/lib/xdp-bloom --bpffs /sys/fs/bpf/xdp-bloom --log=text",
+		" xdp-bloom load --state /var/lib/xdp-bloom --bpffs /sys/fs/bpf/xdp-bloom --log=text a",
+		" xdp-bloom load --state /var/lib/xdp-bloom --bpffs /sys/fs/bpf/xdp-bloom --log=text a /a b",
+	};
+	struct jobs jobs = { .context = &own };
+
+	for (size_t n = 0; n < 4; n++) {
+		CHECK(!jobs_add(&jobs, &(struct job){ .kind = JOB_LOAD }, NULL, line, n), "no memory");
+		joined(&jobs, wanted[n]);
+		jobs_stop(&jobs);
+	}
+	log_settings.json = true;
+	CHECK(!jobs_add(&jobs, &(struct job){ .kind = JOB_LOAD }, "--if-changed", line, 2), "no memory");
+	joined(&jobs,
+	       " xdp-bloom load --state /var/lib/xdp-bloom --bpffs /sys/fs/bpf/xdp-bloom --log=json --if-changed a");
+	log_settings.json = false;
+	jobs_stop(&jobs);
+	CHECK(!jobs_verb(&jobs, JOB_ROTATE, "rotate") && jobs.first->kind == JOB_ROTATE, "no memory");
+	joined(&jobs, " xdp-bloom rotate --state /var/lib/xdp-bloom --bpffs /sys/fs/bpf/xdp-bloom --log=text");
+	jobs_stop(&jobs);
+}
+
+static void no_memory(void)
+{
+	static const char *const each[] = { "malloc", "calloc", "strdup", "strdup", "strdup" };
+	struct jobs jobs = { .context = &own };
+
+	for (size_t i = 0; i < sizeof(each) / sizeof(each[0]); i++) {
+		failing = each[i];
+		strdups = i < 3 ? 0 : i == 3 ? 3 : 6;
+		CHECK(err_is(jobs_verb(&jobs, JOB_ROTATE, "rotate"), ENOMEM) && !jobs.first, "%zu: it is there", i);
+	}
+	failing = "";
+	CHECK(!jobs_verb(&jobs, JOB_ROTATE, "rotate"), "there is memory");
+	failing = "fork";
+	CHECK(err_is(jobs_start(&jobs), EAGAIN) && !jobs.pid && jobs.first, "it is started");
+	failing = "";
+	jobs_stop(&jobs);
+}
+
+/* --- What it becomes: this program once more --- */
+
+#define TOLD "XDP_BLOOM_UNIT_JOBS" /* the file that it writes into what it sees */
+
+static int tells(int argc, char **argv)
+{
+	FILE *to = fopen(getenv(TOLD), "w"), *score = fopen("/proc/self/oom_score_adj", "r");
+	char line[20] = "", text[200] = "";
+	int death = -1;
+	sigset_t mask;
+
+	if (!to)
+		return 1;
+	for (int i = 0; i < argc; i++)
+		fprintf(to, "%s ", i == 3 || i == 5 ? "..." : argv[i]);
+	if (score && fgets(line, sizeof(line), score))
+		fprintf(to, "goes at %d, ", atoi(line));
+	if (!fgets(text, sizeof(text), stdin))
+		strcpy(text, "nothing");
+	sigprocmask(SIG_SETMASK, NULL, &mask);
+	prctl(PR_GET_PDEATHSIG, &death);
+	fprintf(to, "reads %s, writes to %s, blocks %s, SIGPIPE %s, ends by %d\n", text,
+		ttyname(STDOUT_FILENO) || lseek(STDOUT_FILENO, 0, SEEK_END) ? "something" : "nothing",
+		sigismember(&mask, SIGUSR2) ? "some" : "none",
+		signal(SIGPIPE, SIG_DFL) == SIG_DFL ? "ends it" : "does not", death);
+	return fclose(to) ? 1 : 9;
+}
+
+static void becomes_one(struct job what, int in, int exit_status, const char *wanted)
+{
+	char path[] = "/tmp/unit_jobs.XXXXXX", text[500] = "", *line[] = { "verb", "word" };
+	struct jobs jobs = { .context = &own };
+	int fd = mkstemp(path), status = 0;
+	struct job *job;
+	sigset_t mask;
+
+	setenv(TOLD, path, 1);
+	signal(SIGPIPE, SIG_IGN);
+	sigemptyset(&mask);
+	sigaddset(&mask, SIGUSR2);
+	sigprocmask(SIG_BLOCK, &mask, NULL);
+	what.in = in;
+	CHECK(!jobs_add(&jobs, &what, NULL, line, 2) && !jobs_start(&jobs), "not started");
+	job = end_of(&jobs, &status);
+	CHECK(job && WIFEXITED(status) && WEXITSTATUS(status) == exit_status, "status %x", status);
+	CHECK(pread(fd, text, sizeof(text) - 1, 0) >= 0 && !strcmp(text, wanted), "'%s', not '%s'", text, wanted);
+	if (job)
+		job_free(job);
+	signal(SIGPIPE, SIG_DFL);
+	sigprocmask(SIG_UNBLOCK, &mask, NULL);
+	close(fd);
+	unlink(path);
+}
+
+#define SEES(words, death)                                                                 \
+	"xdp-bloom verb --state ... --bpffs ... --log=text word goes at 500, reads " words \
+	", writes to nothing, blocks none, SIGPIPE ends it, ends by " death "\n"
+
+static void becomes(void)
+{
+	static const enum job_kind goes_on[] = { JOB_FOLLOW, JOB_FLEET, JOB_ERRANDS };
+	int pipes[2], was = dup(STDERR_FILENO), null = open("/dev/null", O_WRONLY | O_CLOEXEC);
+
+	if (pipe(pipes) || write(pipes[1], "a line", 6) != 6)
+		abort();
+	close(pipes[1]);
+	becomes_one((struct job){ .kind = JOB_LOAD }, 0, 9, SEES("nothing", "0"));
+	becomes_one((struct job){ .kind = JOB_LOAD }, pipes[0], 9, SEES("a line", "0"));
+	close(pipes[0]);
+	for (size_t i = 0; i < 3; i++)
+		becomes_one((struct job){ .kind = goes_on[i] }, 0, 9, SEES("nothing", "15"));
+	dup2(null, STDERR_FILENO);
+	close(null);
+	for (size_t i = 0; i < 3; i++) {
+		static const char *const each[] = { "prctl", "parent", "exec" };
+
+		failing = each[i];
+		becomes_one((struct job){ .kind = JOB_FLEET }, 0, EXIT_ERROR, "");
+		becomes_one((struct job){ .kind = JOB_LOAD }, 0, i < 2 ? 9 : EXIT_ERROR,
+			    i < 2 ? SEES("nothing", "0") : "");
+	}
+	failing = "";
+	dup2(was, STDERR_FILENO);
+	close(was);
+}
+
 /* A line that failed is deferred; a new config file drops those that wait, that are deferred, and the one that runs. */
 static void lines(void)
 {
-	struct jobs jobs = { .context = &context };
+	struct jobs jobs = { .context = &own };
 	struct job *job;
 	int status;
 
@@ -131,6 +375,20 @@ static void lines(void)
 	if (job)
 		job_free(job);
 	CHECK(jobs.first && jobs.first->kind == JOB_LOAD && !jobs.first->next, "lines wait, or a list does not");
+	/* What runs is no line, and what is deferred is one. */
+	jobs_start(&jobs);
+	for (unsigned int i = 4; i <= 5; i++) {
+		job = calloc(1, sizeof(*job));
+		job->kind = i == 4 ? JOB_LINE : JOB_LOAD;
+		job->line = i;
+		jobs_defer(&jobs, job);
+	}
+	CHECK(jobs_defers_line(&jobs, 4) && !jobs_defers_line(&jobs, 5) && jobs.deferred->again, "no line is deferred");
+	jobs_drop_lines(&jobs);
+	CHECK(!jobs.first->unwanted && jobs.deferred && jobs.deferred->line == 5 && !jobs.deferred->next,
+	      "another is dropped");
+	jobs_again(&jobs);
+	CHECK(jobs.first->next && jobs.first->next->line == 5 && !jobs.deferred, "it is not there again");
 	jobs_stop(&jobs);
 }
 
@@ -150,14 +408,20 @@ static void tries_again(void)
 	}
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	static const struct ktap_case cases[] = {
 		{ "one after another, and what is urgent first", order },
 		{ "one that does not end is stopped", limit },
+		{ "that is said once", limit_is_said },
+		{ "one that was stopped", stopped },
+		{ "what each is called", texts },
+		{ "the words of each", words },
+		{ "without memory", no_memory },
+		{ "what it becomes", becomes },
 		{ "lines of the config file", lines },
 		{ "when it tries again", tries_again },
 	};
 
-	return ktap_run(cases, sizeof(cases) / sizeof(*cases));
+	return getenv(TOLD) ? tells(argc, argv) : ktap_run(cases, sizeof(cases) / sizeof(*cases));
 }
