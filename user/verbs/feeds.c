@@ -74,8 +74,10 @@ static int take_others(const struct context *context, struct state *state, struc
 	int err = state_lists(state, &o->lists, &o->n);
 
 	o->sets = err ? NULL : calloc(o->n + 1, sizeof(*o->sets));
-	if (!err && (!o->sets || o->n > ALONE_MOST))
-		err = o->sets ? -E2BIG : -ENOMEM;
+	if (!err && o->n > ALONE_MOST)
+		err = because(-E2BIG, "there are more than %d", ALONE_MOST);
+	if (!err && !o->sets)
+		err = -ENOMEM;
 	for (size_t i = 0; i < o->n && !err; i++)
 		if (list_counts(&o->lists[i]))
 			err = state_list_set(state, o->lists[i].name, &o->sets[i]);
@@ -179,17 +181,19 @@ static int show(const struct call *call)
 	size_t n = 0;
 	struct others *others = calloc(1, sizeof(*others));
 	int err = others ? state_open(&state, call->context, false) ?: state_feeds(state, &feeds, &n) : -ENOMEM;
+	int apart = !err && n ? take_others(call->context, state, others) : 0;
 
 	/* Without them the rest is true all the same. */
-	if (!err && n && take_others(call->context, state, others))
-		warn("the lists cannot be compared: %s", log_last());
+	if (apart)
+		warn("the lists cannot be compared: %s", reason(apart));
 	if (!err && n && !call->context->json)
 		printf("%-16s %-7s %6s %6s %8s %7s %8s %5s  %s\n", "FEED", "STATE", "AGE", "NEXT", "PREFIXES", "TODAY",
 		       "LASTHOUR", "ALONE", "LAST TIME");
 	for (size_t i = 0; i < n && !err; i++) {
 		struct shown s = look(state, &feeds[i], now);
 
-		compare(state, &s, others);
+		if (!apart)
+			compare(state, &s, others);
 		if (call->context->json)
 			json_array_append_new(array, shown_json(&s, now));
 		else
