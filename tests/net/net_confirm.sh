@@ -303,7 +303,7 @@ loses_its_clock() {
 change_and_unpin() {
 	local pin
 
-	bloom load other other --confirm 7s
+	bloom load other other --confirm 15s
 	for pin in $unpinned; do
 		rm "$XDP_BLOOM_BPFFS"/generation/*/"$pin"
 	done
@@ -413,6 +413,31 @@ restarts_on_trial() {
 	verdicts 45.0.0.1=drop 45.0.0.2=drop
 }
 
+# There would be nothing to go back to, and every packet would pass.
+begins_with_nothing() {
+	local verb
+
+	echo 45.0.0.1 >list
+	echo 45.0.0.2 >another
+	bloom load first list --confirm 1h
+	bloom confirm
+	bloom load shade list --shadow
+	rm -r "$XDP_BLOOM_BPFFS"
+	for verb in "load other another" "unload first" "add 45.0.0.3" "add 45.0.0.3 --only tcp/22" "allow 45.0.0.9" \
+		"enforce shade" "tune --headroom 50" "load --image image --force"; do
+		echo "$verb" | grep -q image && bloom rotate && bloom save image && rm -r "$XDP_BLOOM_BPFFS"
+		# shellcheck disable=SC2086 # words
+		expect 2 "$XDP_BLOOM" $verb --confirm 1h
+		grep -q "what was in force is gone, and --confirm could not go back to it: 'xdp-bloom restore' first" err ||
+			fail "$verb: $(cat err)"
+		is "$(get '.waiting' show)" '[]' "what waits after $verb"
+	done
+	bloom restore
+	bloom load other another --confirm 1h
+	on_trial || fail "it is not on trial"
+	verdicts 45.0.0.1=drop 45.0.0.2=drop
+}
+
 # An interface that has another name when its time is over, or is in another network namespace: nothing of ours stays there.
 renamed() {
 	local away
@@ -462,4 +487,4 @@ is_away() {
 	[ ! "/proc/$away/ns/net" -ef /proc/self/ns/net ]
 }
 
-run_cases waits_in_a_stream late_bans attached_for_a_while cannot_go_back goes_back_with_others restarts_on_trial every_verb beside_an_image renamed date_set_forward confirmed confirm_cut_short another_root banned_meanwhile unpinned_at_once too_late of_an_older_state broken_sessions
+run_cases waits_in_a_stream late_bans attached_for_a_while cannot_go_back goes_back_with_others begins_with_nothing restarts_on_trial every_verb beside_an_image renamed date_set_forward confirmed confirm_cut_short another_root banned_meanwhile unpinned_at_once too_late of_an_older_state broken_sessions

@@ -19,6 +19,7 @@
 #include "kernel/dispatcher_refresh.h"
 #include "kernel/generation.h"
 #include "state/kept_image.h"
+#include "state/settings.h"
 
 #define SECOND ((int64_t)1000000000)
 /* How often the timer looks whether anything still waits, and retries what it could not take back. */
@@ -52,6 +53,11 @@ static int wait_for(struct change *change, enum pending_kind kind, const char *n
 	free(pending);
 	if (err || !seconds)
 		return err;
+	/* After a start of the machine, say: in the kernel there is nothing to go back to. */
+	if (kind != PENDING_INTERFACE && !change->live.g.number &&
+	    state_setting(change->state, SETTING_GENERATION, 0) > 0)
+		return because(-EBUSY, "what was in force is gone, and --confirm could not go back to it:"
+				       " 'xdp-bloom restore' first, or 'xdp-bloom rotate', which attaches nothing");
 	/* What one command does goes back at one time: between two of them lists would come back beside an image. */
 	if (!again) {
 		change->due = clock_boot() + seconds * SECOND;
