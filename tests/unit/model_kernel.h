@@ -68,7 +68,7 @@ static char model[64];
 static struct context model_context;
 
 static unsigned int calls, fail_at, multis, programs_open_now;
-static int fail_errno, trial_fd = -1;
+static int fail_errno, pins_refused, trial_fd = -1; /* each pin is refused with that */
 static const char *failed;
 
 static bool fails(const char *name)
@@ -199,6 +199,10 @@ WRAPPED(int, bpf_obj_pin, int fd, const char *path)
 
 	if (fails("bpf_obj_pin"))
 		return -1;
+	if (pins_refused) {
+		errno = pins_refused;
+		return -1;
+	}
 	thing = thing_of(fd);
 	return thing ? pin(thing, strncmp(path, "pins/", 5) ? path : path + 5) : -1;
 }
@@ -399,6 +403,19 @@ int __wrap_ioctl(int fd, unsigned long what, struct ifreq *request)
 	return fd >= 0 && what == SIOCGIFHWADDR && is ? 0 : -1;
 }
 
+static bool is_pinned(const struct thing *thing);
+
+/* It goes with its last descriptor. */
+static void let_go(struct thing *link)
+{
+	bool open = false;
+
+	for (int fd = 3; fd < 64 && link; fd++)
+		open = open || thing_of(fd) == link;
+	if (link && !open && !is_pinned(link))
+		link->ifindex = 0;
+}
+
 WRAPPED(int, bpf_link_create, int program, int ifindex, enum bpf_attach_type type,
 	const struct bpf_link_create_opts *opts)
 {
@@ -410,6 +427,7 @@ WRAPPED(int, bpf_link_create, int program, int ifindex, enum bpf_attach_type typ
 
 	if (fails("bpf_link_create"))
 		return -1;
+	let_go(link_on((unsigned int)ifindex));
 	errno = !at || !runs || (type != BPF_XDP && !by_tc)	      ? EINVAL
 		: by_tc						      ? 0
 		: at->foreign || at->dispatcher || link_on(at->index) ? EBUSY

@@ -614,8 +614,25 @@ static const struct happens all[] = {
 	{ "headers of each kind", NULL, headers, ONCE },
 };
 
+/* What stands in a pin's place again and again is no filter that is attached already. */
+static void no_filter_in_its_place(void)
+{
+	static int (*const attaching[])(void) = { eth0, eth0_trial, wg0, wg0_trial, eth3_7 };
+
+	for (size_t i = 0; i < sizeof(attaching) / sizeof(attaching[0]); i++) {
+		int err;
+
+		world_new();
+		pins_refused = EEXIST;
+		err = attaching[i]();
+		pins_refused = 0;
+		CHECK(err_is(err, EBUSY), "%zu: %s", i, reason(err));
+	}
+}
+
 static void happens(void)
 {
+	no_filter_in_its_place();
 	happen_all(all, sizeof(all) / sizeof(all[0]), &shows);
 }
 

@@ -158,7 +158,7 @@ static void done(int64_t ms, int how, int err)
 	ended_status = EXITS(k->jobs.first->run(&own, k->jobs.first->arg));
 	line("%d ends with %d", (int)ended_pid, WEXITSTATUS(ended_status));
 	if (keeper_ended(k))
-		line("something was healed");
+		line("what is filtered is looked at");
 	turn();
 }
 

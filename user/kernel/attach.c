@@ -305,11 +305,11 @@ static int make_all_room(const struct context *context, const struct attachment 
 	return err;
 }
 
-static int attach_beside(const struct context *context, struct attachment *at, const struct attachment *beside)
+static int put_beside(const struct context *context, struct attachment *at, const struct attachment *beside)
 {
 	unsigned int ifindex = if_nametoindex(at->name);
 	char path[PIN_PATH_MAX];
-	int err = may_attach(context, at, beside, &at->bare) ?: take_row(context, ifindex, MATCH_LEAVES(at->match));
+	int err = take_row(context, ifindex, MATCH_LEAVES(at->match));
 
 	memcpy(at->as, at->name, sizeof(at->as));
 	at->set_aside = 0;
@@ -329,6 +329,24 @@ static int attach_beside(const struct context *context, struct attachment *at, c
 		return shared_attach(context, at, (int)ifindex, path);
 	}
 	return attach_link(context, at, (int)ifindex);
+}
+
+static int attach_beside(const struct context *context, struct attachment *at, const struct attachment *beside)
+{
+	char why[512];
+	int err = may_attach(context, at, beside, &at->bare);
+
+	if (err)
+		return err;
+	err = put_beside(context, at, beside);
+	/* Something was put in its pin's place since room was made. */
+	for (int again = 0; again < 3 && err_is(err, EEXIST); again++)
+		err = put_beside(context, at, beside);
+	if (!err_is(err, EEXIST))
+		return err;
+	/* That is no filter that is attached already. */
+	snprintf(why, sizeof(why), "%s", reason(err));
+	return because(-EBUSY, "%s", why);
 }
 
 int attach_one(const struct context *context, struct attachment *at)

@@ -237,8 +237,9 @@ bool keeper_ended(struct keeper *k)
 	status = WIFEXITED(status) ? WEXITSTATUS(status) : EXIT_ERROR;
 	k->look_at = clock_ms();
 	if (status == EXIT_PASSES) {
+		/* Where it is to be filtered, that is said, and it is attached again. */
 		held_forget_detached(k->held);
-		return false;
+		return true;
 	}
 	if (is_new(k))
 		begins(k, k->healing);

@@ -24,7 +24,7 @@ void keeper_close(struct keeper *keeper);
 bool keeper_turn(struct keeper *keeper, int64_t now);
 /* A command has changed something: look at it soon. */
 void keeper_look(struct keeper *keeper);
-/* A process has ended. True if it was the one that heals, and something was healed. */
+/* A process has ended. True if it was the one that heals, and what is filtered is to be looked at anew. */
 bool keeper_ended(struct keeper *keeper);
 /* Something is being healed. */
 bool keeper_heals(const struct keeper *keeper);
