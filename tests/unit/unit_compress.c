@@ -5,9 +5,76 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "base/compress.c"
+#include <pthread.h>
+#include <stdatomic.h>
+#include <zstd.h>
 
+#include "base/grow.h"
 #include "ktap.h"
+
+#define IN_BYTES    1000
+#define PIECE_BYTES ((size_t)4096)
+
+enum { ROOM = 1, PIECE, ALL, STREAM, PACK, THREAD };
+static int fails;	       /* these calls, */
+static int after;	       /* when so many of them have succeeded */
+static size_t some = IN_BYTES; /* as many bytes are read at once */
+static bool endless;
+static atomic_uint reads;
+
+static bool works(int what)
+{
+	return fails != what || after-- > 0;
+}
+
+static ssize_t given_read(int fd, void *to, size_t n)
+{
+	reads++;
+	return read(endless ? -1 : fd, to, n < some ? n : some) + (endless && reads < 1000000 ? 2 : 0);
+}
+
+static void *given_grow(void *array, size_t n, size_t size)
+{
+	return works(ROOM) ? grow(array, n, size) : NULL;
+}
+
+static void *given_malloc(size_t n)
+{
+	return works(PIECE) ? malloc(n) : NULL;
+}
+
+static void *given_calloc(size_t n, size_t size)
+{
+	return works(ALL) ? calloc(n, size) : NULL;
+}
+
+static ZSTD_CCtx *given_stream(void)
+{
+	return works(STREAM) ? ZSTD_createCCtx() : NULL;
+}
+
+static size_t given_pack(ZSTD_CCtx *stream, ZSTD_outBuffer *out, ZSTD_inBuffer *in, ZSTD_EndDirective end)
+{
+	return works(PACK) ? ZSTD_compressStream2(stream, out, in, end) : (size_t)-1;
+}
+
+static int given_thread(pthread_t *thread, const pthread_attr_t *how, void *(*run)(void *), void *arg)
+{
+	return works(THREAD) ? pthread_create(thread, how, run, arg) : EAGAIN;
+}
+
+#define read		     given_read
+#define grow		     given_grow
+#define malloc		     given_malloc
+#define calloc		     given_calloc
+#define ZSTD_createCCtx	     given_stream
+#define ZSTD_compressStream2 given_pack
+#define pthread_create	     given_thread
+#include "base/compress.c"
+#undef read
+#undef grow
+#undef malloc
+#undef calloc
 
 static int file_of(const void *bytes, size_t n)
 {
@@ -54,12 +121,16 @@ static void kinds(void)
 		      packing_of(known[i].bytes, known[i].n));
 }
 
-static void come_back(void)
-{
-	static const size_t sizes[] = { 0, 1, 5, 1000, (1 << 20) - 1, 1 << 20, (1 << 20) + 1, (17 << 20) + 7 };
-	char *bytes = malloc(18 << 20), *back = malloc(18 << 20);
+#define MOST 20008
 
-	for (size_t i = 0; i < 2 * sizeof(sizes) / sizeof(*sizes) && bytes && back; i++) {
+static void come_back_by(size_t each)
+{
+	static const size_t sizes[] = { 0,    1,    5,	  999,	1000, 1001, 1002, 4092,	 4095, 4096,
+					4097, 4100, 4992, 5000, 8191, 8192, 8193, 12288, 20000 };
+	static char bytes[MOST], back[MOST];
+
+	some = each;
+	for (size_t i = 0; i < 2 * sizeof(sizes) / sizeof(*sizes); i++) {
 		size_t size = sizes[i / 2], packed, n;
 		const struct packed_piece *pieces;
 		struct packer *p;
@@ -81,12 +152,12 @@ static void come_back(void)
 			return;
 		all = joined(pieces, n, &packed);
 		for (size_t at = 0; at < n; at++)
-			CHECK(pieces[at].bytes && (at == n - 1 || pieces[at].bytes == (16u << 20)),
+			CHECK(pieces[at].bytes && (at == n - 1 || pieces[at].bytes == PIECE_BYTES),
 			      "piece %zu of %zu has %zu bytes", at, n, pieces[at].bytes);
 		if (i % 2 && size > 3)
 			CHECK(packed == size && !memcmp(all, bytes, size), "%zu bytes are not as they were", size);
 		else if (size)
-			CHECK(packing_of(all, packed) == ZSTD && ZSTD_decompress(back, 18 << 20, all, packed) == size &&
+			CHECK(packing_of(all, packed) == ZSTD && ZSTD_decompress(back, MOST, all, packed) == size &&
 				      !memcmp(back, bytes, size),
 			      "%zu bytes do not come back from %zu", size, packed);
 		else
@@ -95,8 +166,16 @@ static void come_back(void)
 		packer_free(p);
 		close(fd);
 	}
-	free(bytes);
-	free(back);
+	some = IN_BYTES;
+}
+
+/* Also where they are read in parts, which end elsewhere than the pieces. */
+static void come_back(void)
+{
+	static const size_t parts[] = { IN_BYTES, 997, 512, 100, 7 };
+
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
+		come_back_by(parts[i]);
 }
 
 static void unreadable(void)
@@ -118,12 +197,83 @@ static void unreadable(void)
 	packer_free(NULL);
 }
 
+/* What cannot be had: no error is lost, and nothing is kept of what was begun. */
+static void no_memory(void)
+{
+	static const struct {
+		int fails, after;
+	} cases[] = { { ROOM, 0 },   { ROOM, 1 }, { PIECE, 0 }, { PIECE, 1 },
+		      { STREAM, 0 }, { PACK, 0 }, { PACK, 1 },	{ PACK, 5 } };
+	static char bytes[3 * 4096];
+
+	for (size_t i = 0; i < sizeof(bytes); i++)
+		bytes[i] = (char)ktap_random();
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		const struct packed_piece *pieces;
+		int fd = file_of(bytes, sizeof(bytes)), err = 0;
+		struct packer *p;
+		size_t n;
+
+		/* Packed already, it is kept as it comes. */
+		memcpy(bytes, cases[i].fails < STREAM ? "\x1f\x8b\x08" : "abc", 3);
+		if (pwrite(fd, bytes, 3, 0) != 3)
+			abort();
+		fails = cases[i].fails;
+		after = cases[i].after;
+		reads = 0;
+		p = packer_begin(fd);
+		if (CHECK(p, "case %zu: nothing is begun", i))
+			err = packer_end(p, &pieces, &n);
+		CHECK(err_is(err, ENOMEM) && !strcmp(reason(err), "keeping the list's text: Cannot allocate memory"),
+		      "case %zu: %s", i, err ? reason(err) : "no error");
+		CHECK(reads < 7 || fails == PACK, "case %zu: it reads on", i);
+		packer_free(p);
+		close(fd);
+	}
+	fails = ALL;
+	after = 0;
+	CHECK(!packer_begin(-1), "it begins without memory");
+	fails = 0;
+}
+
+/* Where there is no thread for it, it is done at once. */
+static void no_thread(void)
+{
+	const struct packed_piece *pieces;
+	int fd = file_of("\x1f\x8b\x08 and more", 12);
+	struct packer *p;
+	size_t n;
+
+	fails = THREAD;
+	after = 0;
+	reads = 0;
+	p = packer_begin(fd);
+	fails = 0;
+	CHECK(p && reads == 2, "read %u times", reads);
+	CHECK(!packer_end(p, &pieces, &n) && n == 1 && pieces[0].bytes == 12, "%zu pieces", n);
+	packer_free(p);
+	close(fd);
+}
+
+/* It ends before what it reads does. */
+static void not_wanted(void)
+{
+	struct packer *p;
+
+	endless = true;
+	reads = 0;
+	p = packer_begin(-1);
+	packer_free(p);
+	CHECK(reads < 1000000, "it goes on to the end");
+	endless = false;
+}
+
 int main(void)
 {
 	static const struct ktap_case cases[] = {
-		{ "what is packed", kinds },
-		{ "they come back", come_back },
-		{ "what cannot be read", unreadable },
+		{ "what is packed", kinds },	       { "they come back", come_back },
+		{ "what cannot be read", unreadable }, { "without memory", no_memory },
+		{ "without a thread", no_thread },     { "what is not wanted any more", not_wanted },
 	};
 
 	return ktap_run(cases, sizeof(cases) / sizeof(*cases));

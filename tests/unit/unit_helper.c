@@ -6,18 +6,82 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/helper.h"
 #include "base/log.h"
 #include "ktap.h"
+#include "used_stack.h"
+
+enum { PAIR = 1, PROCESS, INPUT, DEATH, PARENT, BEGIN };
+static int fails;	   /* of these calls */
+static unsigned int waits; /* so many are interrupted */
+
+static int given_pair(int domain, int type, int protocol, int pair[2])
+{
+	errno = EMFILE;
+	return fails == PAIR ? -1 : socketpair(domain, type, protocol, pair);
+}
+
+static pid_t given_fork(void)
+{
+	pid_t pid = fails == PROCESS ? -1 : fork();
+
+	use_stack();
+	errno = EAGAIN;
+	return pid;
+}
+
+static int given_dup2(int from, int to)
+{
+	return fails == INPUT ? -1 : dup2(from, to);
+}
+
+static int given_prctl(int what, int signal)
+{
+	return fails == DEATH ? -1 : prctl(what, signal);
+}
+
+static pid_t given_getppid(void)
+{
+	return fails == PARENT ? 1 : getppid();
+}
+
+static int given_execve(const char *path, char *const *argv, char *const *environment)
+{
+	return fails == BEGIN ? -1 : execve(path, argv, environment);
+}
+
+static pid_t given_waitpid(pid_t pid, int *status, int flags)
+{
+	if (waits) {
+		waits--;
+		errno = EINTR;
+		return -1;
+	}
+	return waitpid(pid, status, flags);
+}
+
+#define socketpair given_pair
+#define fork	   given_fork
+#define dup2	   given_dup2
+#define prctl	   given_prctl
+#define getppid	   given_getppid
+#define execve	   given_execve
+#define waitpid	   given_waitpid
+#include "base/helper.c"
+#undef socketpair
+#undef fork
+#undef dup2
+#undef waitpid
 
 /* cat(1), from whatever directory this is in. */
 #define UP "/../../../../../../../../../../../../../../../.."
 static const char *const cat[] = { "/none", UP "/bin/cat", NULL };
+static const struct helper a_cat = { "cat", "which copies", cat, "/nobody/listens", SOCK_STREAM };
 
 /* What /proc has of it, up to `size`. */
 static bool proc(pid_t pid, const char *name, char *text, size_t size)
@@ -48,7 +112,6 @@ static bool is_there(int fd, int out)
 
 static void started(void)
 {
-	const struct helper helper = { "cat", "which copies", cat, "/nobody/listens", SOCK_STREAM };
 	int out = dup(STDOUT_FILENO), pipes[2], fd;
 	char text[4096] = "";
 	sigset_t all, old;
@@ -62,7 +125,7 @@ static void started(void)
 	sigprocmask(SIG_SETMASK, &all, &old);
 	setenv("HTTPS_PROXY", "http://192.0.2.1", 1);
 	dup2(pipes[1], STDOUT_FILENO);
-	fd = helper_start(&helper, &pid);
+	fd = helper_start(&a_cat, &pid);
 	dup2(out, STDOUT_FILENO);
 	close(out);
 	sigprocmask(SIG_SETMASK, &old, NULL);
@@ -104,7 +167,6 @@ static bool hand_on(int to, int fd)
 /* Whoever started it is killed, and it is gone with him: nobody has its standard output any more. */
 static void ends_with_us(void)
 {
-	const struct helper helper = { "cat", "which copies", cat, "/nobody/listens", SOCK_STREAM };
 	int pipes[2], kept[2];
 	struct pollfd fds;
 	char text[2];
@@ -118,7 +180,7 @@ static void ends_with_us(void)
 		int fd;
 
 		dup2(pipes[1], STDOUT_FILENO);
-		fd = helper_start(&helper, &pid);
+		fd = helper_start(&a_cat, &pid);
 		/* That its socket is closed is not why it ends. */
 		if (fd >= 0 && hand_on(kept[1], fd) && send(fd, "a", 1, 0) == 1)
 			pause();
@@ -173,12 +235,68 @@ static void missing(void)
 	      "%s", reason(err));
 }
 
+/* Neither a socket nor a process: nothing is left of either, and nothing is ended. */
+static void none_starts(void)
+{
+	static const char *const said[] = { [PAIR] = "cat cannot be started: Too many open files",
+					    [PROCESS] =
+						    "no process could be started: Resource temporarily unavailable" };
+
+	for (fails = PAIR; fails <= PROCESS; fails++) {
+		pid_t pid = 5;
+		int err = helper_start(&a_cat, &pid);
+
+		CHECK(err < 0 && !pid && !strcmp(reason(err), said[fails]), "%s; process %d",
+		      err < 0 ? reason(err) : "it starts", (int)pid);
+	}
+	fails = 0;
+}
+
+/* What cannot become one, or has lost its parent, ends by itself. */
+static void ends_at_once(void)
+{
+	for (fails = INPUT; fails <= BEGIN; fails++) {
+		int status = 0, fd;
+		pid_t pid;
+
+		fflush(stdout);
+		fd = helper_start(&a_cat, &pid);
+		CHECK(fd >= 0 && waitpid(pid, &status, 0) == pid && WIFEXITED(status) &&
+			      WEXITSTATUS(status) == EXIT_ERROR,
+		      "call %d: status %x", fails, (unsigned int)status);
+		close(fd);
+	}
+	fails = 0;
+}
+
+/* It is waited for, however often something comes between. */
+static void stopped(void)
+{
+	pid_t pid;
+	int fd;
+
+	fflush(stdout);
+	fd = helper_start(&a_cat, &pid);
+	if (!CHECK(fd >= 0, "%s", reason(fd)))
+		return;
+	waits = 2;
+	helper_stop(fd, pid);
+	CHECK(!waits && waitpid(pid, NULL, WNOHANG) < 0 && errno == ECHILD, "it is left behind");
+	/* Nobody is waited for where it was not started here. */
+	waits = 1;
+	helper_stop(dup(0), 0);
+	CHECK(waits == 1, "somebody is waited for");
+	waits = 0;
+}
+
 int main(void)
 {
-	static const struct ktap_case cases[] = { { "one that is started", started },
-						  { "one whose parent is killed", ends_with_us },
-						  { "one that is connected to", connected },
-						  { "one that is not there", missing } };
+	static const struct ktap_case cases[] = {
+		{ "one that is started", started },	   { "one whose parent is killed", ends_with_us },
+		{ "one that is connected to", connected }, { "one that is not there", missing },
+		{ "none that starts", none_starts },	   { "one that ends at once", ends_at_once },
+		{ "one that is stopped", stopped }
+	};
 
 	return ktap_run(cases, sizeof(cases) / sizeof(*cases));
 }

@@ -24,7 +24,7 @@ __attribute__((noreturn)) static void become(const struct helper *helper, const 
 
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
-	if (dup2(asked, STDIN_FILENO) < 0 || prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) || getppid() != parent)
+	if (dup2(asked, STDIN_FILENO) < 0 || prctl(PR_SET_PDEATHSIG, SIGKILL) || getppid() != parent)
 		_exit(EXIT_ERROR);
 	execve(path, argv, environment);
 	_exit(EXIT_ERROR);
@@ -41,7 +41,7 @@ static int start(const struct helper *helper, const char *path, pid_t *pid)
 	if (!*pid)
 		become(helper, path, pair[1], self);
 	close(pair[1]);
-	if (*pid >= 0)
+	if (*pid != -1)
 		return pair[0];
 	*pid = 0;
 	err = because(-errno, "no process could be started: %s", strerror(errno));

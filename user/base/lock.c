@@ -8,6 +8,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
+#include "base/close_fd.h"
 #include "base/log.h"
 
 static void on_alarm(int signal)
@@ -15,22 +16,22 @@ static void on_alarm(int signal)
 	(void)signal;
 }
 
-/* The process that holds it, or 0. */
+/* The process that holds it, or 0: where nobody does, or there is no file, the kernel leaves it as it is. */
 static pid_t holder_of(int fd)
 {
 	struct flock holder = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
 
-	return fcntl(fd, F_GETLK, &holder) || holder.l_type == F_UNLCK ? 0 : holder.l_pid;
+	fcntl(fd, F_GETLK, &holder);
+	return holder.l_pid;
 }
 
 pid_t lock_holder(const char *directory, const char *name)
 {
 	char path[STATE_PATH_MAX];
 	int fd = open(state_path(path, directory, name), O_RDONLY | O_CLOEXEC);
-	pid_t holder = fd >= 0 ? holder_of(fd) : 0;
+	pid_t holder = holder_of(fd);
 
-	if (fd >= 0)
-		close(fd);
+	close_fd(fd);
 	return holder;
 }
 

@@ -69,14 +69,14 @@ int ports_look(struct port_of **ports, size_t *n)
 
 bool ports_may(const char *name)
 {
-	static const char *const kinds[] = { "bridge", "bond", "team", "vrf" };
+	static const char *const kinds[] = { "bridge", "bond", "team", "vrf", NULL };
 	unsigned int ifindex = if_nametoindex(name);
 	char kind[NETLINK_KIND_MAX];
 	bool may = false;
 
 	if (!ifindex || netlink_kind(ifindex, kind))
 		return false;
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+	for (size_t i = 0; kinds[i]; i++)
 		may = may || !strcmp(kind, kinds[i]);
 	return may;
 }

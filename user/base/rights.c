@@ -36,11 +36,10 @@ static size_t mapped(void)
 {
 	int fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
 	char text[32] = "";
+	size_t pages = read(fd, text, sizeof(text) - 1) > 0 ? strtoul(text, NULL, 10) : 0;
 
-	if (fd < 0 || read(fd, text, sizeof(text) - 1) < 0)
-		text[0] = '\0';
 	close_fd(fd);
-	return strtoul(text, NULL, 10) * (size_t)sysconf(_SC_PAGESIZE);
+	return pages * (size_t)sysconf(_SC_PAGESIZE);
 }
 
 int rights_limit_memory(size_t memory)
@@ -92,7 +91,7 @@ int rights_calls(const struct sock_filter *filter, size_t n)
 uint64_t rights_in_effect(void)
 {
 	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
-	struct __user_cap_data_struct has[2] = { 0 };
+	struct __user_cap_data_struct has[2];
 
 	return syscall(__NR_capget, &header, has) ? 0 : has[0].effective | (uint64_t)has[1].effective << 32;
 }

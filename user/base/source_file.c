@@ -38,7 +38,7 @@ int source_locate(char absolute[PATH_MAX], const char *path)
 		return because(-errno, "%s: %s", path, strerror(errno));
 	if (strlen(here) + strlen(path) + 2 > PATH_MAX)
 		return because(-ENAMETOOLONG, "%s: the path is too long", path);
-	strcpy(absolute, here[0] && here[1] ? here : "");
+	strcpy(absolute, here[1] ? here : "");
 	if (*path != '/')
 		strcat(absolute, "/");
 	strcat(absolute, path);
