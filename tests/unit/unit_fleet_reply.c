@@ -1,12 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What a server answers, in pieces of any size: every element comes once and in its place, and none is longer than it
  * may be. */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "fleet/lines.h"
-#include "fleet/reply.h"
+#include <hiredis/hiredis.h>
+
 #include "ktap.h"
+
+static bool no_memory, no_reader;
+
+#define calloc(n, size)			     (no_memory ? NULL : calloc(n, size))
+#define redisReaderCreateWithFunctions(them) (no_reader ? NULL : redisReaderCreateWithFunctions(them))
+#include "fleet/reply.c"
+#undef calloc
 
 /* What came, as text. */
 static struct {
@@ -19,6 +27,8 @@ static void take(void *arg, const struct reply_value *v)
 	static const char kinds[] = "$+-:_*";
 
 	(void)arg;
+	if (v->kind < REPLY_INTEGER && (strlen(v->text) > v->length || v->text[v->length]))
+		abort();
 	if (v->length > came.longest)
 		came.longest = v->length;
 	came.n += (size_t)snprintf(came.text + came.n, sizeof(came.text) - came.n, "%c", kinds[v->kind]);
@@ -182,6 +192,46 @@ static void deep(void)
 	}
 }
 
+/* Whatever the library hands over, nothing is deeper or longer than it may be. */
+static void beyond(void)
+{
+	static char text[REPLY_TEXT_MOST + 2];
+	struct replies *r = replies_new(take, end, NULL);
+	redisReadTask tasks[REPLY_DEPTH + 2] = { 0 };
+
+	if (!CHECK(r, "no memory"))
+		return;
+	memset(text, 'x', sizeof(text));
+	for (int depth = 0; depth < REPLY_DEPTH + 2; depth++) {
+		tasks[depth].privdata = r;
+		tasks[depth].idx = depth;
+		tasks[depth].type = REDIS_REPLY_STRING;
+		tasks[depth].parent = depth ? (void *)&tasks[depth - 1] : NULL;
+		memset(&came, 0, sizeof(came));
+		on_integer(&tasks[depth], 5);
+		CHECK((came.n > 0) == (depth <= REPLY_DEPTH) && r->failed == (depth > REPLY_DEPTH), "depth %d: %s",
+		      depth, came.text);
+	}
+	CHECK(replies_feed(r, "+OK\r\n", 5) && !came.replies, "it goes on");
+	for (size_t n = REPLY_TEXT_MOST - 1; n <= sizeof(text); n++) {
+		memset(&came, 0, sizeof(came));
+		on_text(&tasks[0], text, n);
+		CHECK(came.longest == (n < REPLY_TEXT_MOST ? n : REPLY_TEXT_MOST), "%zu bytes: %zu", n, came.longest);
+	}
+	replies_free(r);
+	replies_free(NULL);
+}
+
+static void without_memory(void)
+{
+	no_memory = true;
+	CHECK(!replies_new(take, end, NULL), "it begins");
+	no_memory = false;
+	no_reader = true;
+	CHECK(!replies_new(take, end, NULL), "it begins without a reader");
+	no_reader = false;
+}
+
 static void made(void)
 {
 	const char *const words[] = { "SET", "a b", "" };
@@ -195,8 +245,14 @@ static void made(void)
 }
 
 static const struct ktap_case cases[] = {
-	{ "in_pieces", in_pieces }, { "too_long", too_long }, { "no_protocol", no_protocol },
-	{ "heads", heads },	    { "deep", deep },	      { "made", made },
+	{ "in_pieces", in_pieces },
+	{ "too_long", too_long },
+	{ "no_protocol", no_protocol },
+	{ "heads", heads },
+	{ "deep", deep },
+	{ "made", made },
+	{ "beyond what may be", beyond },
+	{ "without memory", without_memory },
 };
 
 int main(void)

@@ -193,6 +193,25 @@ static void how_long(void)
 	*came = '\0';
 	CHECK(!*server.why && !server.n && !server.since, "%s, %zu", server.why, server.n);
 	end();
+	/* The next one has its own bound, and its own bytes: from the piece on in which the one before has ended. */
+	if (!begin())
+		return;
+	ASK(&server, &taker, "a", "ONE");
+	ASK(&server, &short_one, "b", "TWO");
+	says("$10\r\n012");
+	says("3456789\r\n");
+	says("$20\r\n01");
+	is("two of them", "a=0123456789 a. ", "");
+	says("2");
+	is("the second is longer", "b+ b! ", "an answer of it is longer than what was asked for can be");
+	end();
+	if (!begin())
+		return;
+	ASK(&server, &without, "a", "ONE");
+	server.most = 3;
+	says("$9\r\n");
+	is("nobody is told", "", "an answer of it is longer than what was asked for can be");
+	end();
 }
 
 static void patience(void)

@@ -53,8 +53,8 @@ static void *on_text(const redisReadTask *task, char *text, size_t length)
 										: REPLY_TEXT };
 	char copy[REPLY_TEXT_MOST + 1];
 
-	if (length > REPLY_TEXT_MOST)
-		length = REPLY_TEXT_MOST;
+	if (length > sizeof(copy) - 1)
+		length = sizeof(copy) - 1;
 	memcpy(copy, text, length);
 	copy[length] = '\0';
 	value.text = copy;

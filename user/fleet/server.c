@@ -26,7 +26,6 @@
 struct asked {
 	const struct taker *taker;
 	void *arg;
-	int64_t at;
 };
 
 void server_failed(struct server *s, const char *fmt, ...)
@@ -68,11 +67,14 @@ static void on_element(void *arg, const struct reply_value *value)
 		s->asked[s->first].taker->take(s->asked[s->first].arg, value);
 }
 
-static uint64_t most_of_next(const struct server *s)
+/* Its time begins now: whoever asks much at once waits for one answer after the other. */
+static void await_next(struct server *s)
 {
-	uint64_t most = s->n ? s->asked[s->first].taker->most : 0;
+	uint64_t most = s->asked[s->first].taker->most;
 
-	return most ? most : ANSWER_MOST;
+	s->since = boot_ms();
+	s->bytes = 0;
+	s->most = most ? most : ANSWER_MOST;
 }
 
 static void on_end(void *arg)
@@ -84,12 +86,9 @@ static void on_end(void *arg)
 		return;
 	done = s->asked[s->first];
 	s->first = (s->first + 1) % s->room;
-	s->n--;
-	s->bytes = 0;
-	s->most = most_of_next(s);
-	s->since = s->n ? s->asked[s->first].at : 0;
-	if (s->since && s->since < boot_ms())
-		s->since = boot_ms();
+	s->since = 0;
+	if (--s->n)
+		await_next(s);
 	if (done.taker->end)
 		done.taker->end(done.arg);
 }
@@ -119,12 +118,9 @@ static void expect(struct server *s, const struct taker *taker, void *arg)
 		server_failed(s, "%s", strerror(ENOMEM));
 		return;
 	}
-	s->asked[(s->first + s->n++) % s->room] = (struct asked){ taker, arg, boot_ms() };
-	if (s->n > 1)
-		return;
-	s->since = boot_ms();
-	s->bytes = 0;
-	s->most = most_of_next(s);
+	s->asked[(s->first + s->n++) % s->room] = (struct asked){ taker, arg };
+	if (s->n == 1)
+		await_next(s);
 }
 
 /* By pieces: an answer that ends within one is never too long. */
