@@ -7,6 +7,7 @@
  * from it stands below it.
  *   == NAME [URL]    begins a dialog; the others are read at that URL
  *   > WORDS          the command says; _ is a space within a word
+ *   many N WORDS     it says so N times
  *   = WORDS: ANSWER  whatever begins with these words is answered so from now on; 1 for =: once
  *   | TEXT           the step before goes on
  *   + MS             so much time goes by
@@ -16,7 +17,7 @@
  *   hold, let        the server answers nothing; all that was asked meanwhile
  *   cut, refuse, accept  the server ends all connections; takes none; takes them again
  * An ANSWER: [several of them], :5, -ERR an error, +a status, nil, 'a text', word; word*1000 is a long one, and (a
- * b)#500 comes so often.
+ * b)#500 comes so often, and silence is none.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -198,6 +199,8 @@ static void answer_to(char **to, size_t *n, const char *asked)
 
 	snprintf(time, sizeof(time), "[%lld %lld]", (long long)(SERVER + now - BEGINS) / 1000,
 		 (long long)(SERVER + now - BEGINS) % 1000 * 1000);
+	if (rule && !strcmp(rule, "silence"))
+		return;
 	if (rule)
 		put_answer(to, n, rule);
 	else if (!strncmp(asked, "HELLO", 5))
@@ -378,15 +381,25 @@ static bool hear_command(void)
 	return any;
 }
 
-static void say(const char *text)
+static void say(const char *text, unsigned long times)
 {
-	char line[2048];
+	static char all[1 << 17];
 	size_t n = 0;
 
-	for (; text[n]; n++)
-		line[n] = text[n] == ' ' ? '\t' : text[n] == '_' ? ' ' : text[n];
-	line[n++] = '\n';
-	CHECK(send(command, line, n, MSG_NOSIGNAL) == (ssize_t)n, "'%s' is not taken", text);
+	for (; times && n + strlen(text) < sizeof(all); times--) {
+		for (const char *c = text; *c; c++)
+			all[n++] = *c == ' ' ? '\t' : *c == '_' ? ' ' : *c;
+		all[n++] = '\n';
+	}
+	CHECK(!times && send(command, all, n, MSG_NOSIGNAL) == (ssize_t)n, "'%s' is not taken", text);
+}
+
+static void say_many(char *text)
+{
+	char *words;
+	unsigned long times = strtoul(text, &words, 10);
+
+	say(words + 1, times);
 }
 
 /* --- Steps --- */
@@ -459,7 +472,9 @@ static void do_step(void)
 	char *text = next_step();
 
 	if (*text == '>')
-		say(text + 2);
+		say(text + 2, 1);
+	else if (!strncmp(text, "many ", 5))
+		say_many(text + 5);
 	else if (*text == '=')
 		add_rule(text + 2, false);
 	else if (*text == '1')

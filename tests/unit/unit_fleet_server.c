@@ -513,6 +513,8 @@ static void made_before(void)
 	show("no answers");
 	server_ask_made(&s, &any, NULL, &made, 2);
 	show("two answers");
+	ASK(&s, NULL, NULL, "PING");
+	show("one that nobody answers");
 	server_io(&s, 0, true);
 	outgoing_free(&made);
 }

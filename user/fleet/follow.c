@@ -524,7 +524,7 @@ static void take_logs(struct wire *w, const struct reply_value *v)
 
 	if (v->depth == 0 && v->kind == REPLY_ERROR) {
 		f->failed = true;
-		if (strncmp(v->text, "WRONGTYPE", 9) != 0 && strncmp(v->text, "NOPERM", 6) != 0)
+		if (!begins_with(v->text, "WRONGTYPE") && !begins_with(v->text, "NOPERM"))
 			server_failed(w->read, "%.160s", v->text);
 	} else if (v->depth == 1) {
 		end_log(w);

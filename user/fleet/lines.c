@@ -127,9 +127,9 @@ bool outgoing_line(struct outgoing *o, const char *fmt, ...)
 	if (!to)
 		return false;
 	va_start(args, fmt);
-	n = vsnprintf(to, FLEET_LINE_MAX - 1, fmt, args);
+	n = vsnprintf(to, FLEET_LINE_MAX, fmt, args);
 	va_end(args);
-	if (n < 0 || n >= FLEET_LINE_MAX - 1)
+	if (n < 0 || n > FLEET_LINE_MAX - 2)
 		n = FLEET_LINE_MAX - 2;
 	to[n++] = '\n';
 	outgoing_added(o, (size_t)n);

@@ -42,14 +42,15 @@ static const char *score(char to[NUMBER_ROOM], const struct wire *w, int64_t ttl
 
 static const char *proof(char to[EPOCH_MAX + 1], const char *epoch)
 {
-	snprintf(to, EPOCH_MAX + 1, "#%.16s", epoch);
+	to[0] = '#';
+	strcpy(to + 1, epoch);
 	return to;
 }
 
 /* Where a key is of another type, there is no log that could go on behind its last id. */
 static void note_type(struct own *own, const char *why)
 {
-	own->wrong = own->wrong || !strncmp(why, "WRONGTYPE", 9);
+	own->wrong = own->wrong || begins_with(why, "WRONGTYPE");
 }
 
 static void lose(struct wire *w, const char *why)
@@ -92,7 +93,7 @@ static void clear_batches(struct own *own)
 static void note_why(char why[160], const char *text)
 {
 	if (!*why)
-		snprintf(why, 160, "%.159s", *text ? text : "no reason");
+		snprintf(why, 160, "%s", *text ? text : "no reason");
 }
 
 /* Each of them is answered by QUEUED, or the whole of it fails. */
@@ -140,7 +141,7 @@ static void end_done(void *arg)
 	if (own->broken)
 		lose(w, own->why);
 	/* Behind a name there may be another server by now. */
-	if (!strncmp(own->why, "READONLY", 8))
+	if (begins_with(own->why, "READONLY"))
 		server_failed(&w->talk, "%s", own->why);
 	clear_batches(own);
 }
@@ -160,8 +161,6 @@ static void say(struct wire *w)
 	struct own *own = of(w);
 	char head[KEY_MAX], n[NUMBER_ROOM], now[NUMBER_ROOM];
 
-	if (!own->made && !own->n_batches)
-		return;
 	if (!own->made)
 		own->n_before = own->n;
 	own->busy = true;
@@ -445,8 +444,8 @@ static void take_head(void *arg, const struct reply_value *v)
 		return;
 	if (v->at[0] == 0 && epoch_is_sound(v->text))
 		memcpy(own->head_epoch, v->text, EPOCH_MAX);
-	if (v->at[0] == 1 && !number_read(v->text, &own->head_n))
-		own->head_n = 0;
+	if (v->at[0] == 1)
+		number_read(v->text, &own->head_n);
 }
 
 static void take_proof(void *arg, const struct reply_value *v)

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 /* No text of a reply is longer; of one that is, it is said that it is REPLY_NIL. */
 #define REPLY_TEXT_MOST 4096
@@ -36,6 +37,12 @@ struct replies *replies_new(reply_take *take, reply_end *end, void *arg);
 void replies_free(struct replies *r);
 /* 0, or -EPROTO: it is no such server; then it takes no more. */
 int replies_feed(struct replies *r, const char *bytes, size_t n);
+
+/* As the text of an error does, by its kind. */
+static inline bool begins_with(const char *text, const char *kind)
+{
+	return !strncmp(text, kind, strlen(kind));
+}
 
 /* A command of n words, as the server takes it; free() it. NULL: there is no memory. */
 struct outgoing;

@@ -48,7 +48,7 @@ static bool is_not_ready(const struct reply_value *v)
 	static const char *const begins[] = { "LOADING ", "MASTERDOWN ", "BUSY " };
 
 	for (size_t i = 0; v->kind == REPLY_ERROR && v->depth == 0 && i < sizeof(begins) / sizeof(*begins); i++)
-		if (!strncmp(v->text, begins[i], strlen(begins[i])))
+		if (begins_with(v->text, begins[i]))
 			return true;
 	return false;
 }
@@ -103,7 +103,7 @@ static bool more_room(struct server *s)
 	asked = calloc(room, sizeof(*asked));
 	if (!asked)
 		return false;
-	for (size_t i = 0; s->room && i < s->n; i++)
+	for (size_t i = 0; i < s->n; i++)
 		asked[i] = s->asked[(s->first + i) % s->room];
 	free(s->asked);
 	s->asked = asked;
