@@ -21,6 +21,7 @@ static int after;	       /* when so many of them have succeeded */
 static size_t some = IN_BYTES; /* as many bytes are read at once */
 static bool endless;
 static atomic_uint reads;
+static atomic_int held; /* memory, streams and threads */
 
 static bool works(int what)
 {
@@ -29,28 +30,59 @@ static bool works(int what)
 
 static ssize_t given_read(int fd, void *to, size_t n)
 {
+	ssize_t got = read(endless ? -1 : fd, to, n < some ? n : some) + (endless && reads < 1000000 ? 2 : 0);
+
 	reads++;
-	return read(endless ? -1 : fd, to, n < some ? n : some) + (endless && reads < 1000000 ? 2 : 0);
+	errno = got < 0 ? errno : EINVAL; /* what is not asked for means nothing */
+	return got;
+}
+
+static void *taken(void *what)
+{
+	held += what != NULL;
+	return what;
 }
 
 static void *given_grow(void *array, size_t n, size_t size)
 {
-	return works(ROOM) ? grow(array, n, size) : NULL;
+	void *grown = works(ROOM) ? grow(array, n, size) : NULL;
+
+	held += grown && !array;
+	return grown;
 }
 
 static void *given_malloc(size_t n)
 {
-	return works(PIECE) ? malloc(n) : NULL;
+	return works(PIECE) ? taken(malloc(n)) : NULL;
 }
 
 static void *given_calloc(size_t n, size_t size)
 {
-	return works(ALL) ? calloc(n, size) : NULL;
+	return works(ALL) ? taken(calloc(n, size)) : NULL;
+}
+
+static void given_free(void *what)
+{
+	held -= what != NULL;
+	free(what);
 }
 
 static ZSTD_CCtx *given_stream(void)
 {
-	return works(STREAM) ? ZSTD_createCCtx() : NULL;
+	return works(STREAM) ? taken(ZSTD_createCCtx()) : NULL;
+}
+
+static size_t given_no_stream(ZSTD_CCtx *stream)
+{
+	held -= stream != NULL;
+	return ZSTD_freeCCtx(stream);
+}
+
+/* As fast as it can be. */
+static size_t given_level(ZSTD_CCtx *stream, ZSTD_cParameter what, int level)
+{
+	CHECK(what == ZSTD_c_compressionLevel && level == 1, "%d is %d", what, level);
+	return ZSTD_CCtx_setParameter(stream, what, level);
 }
 
 static size_t given_pack(ZSTD_CCtx *stream, ZSTD_outBuffer *out, ZSTD_inBuffer *in, ZSTD_EndDirective end)
@@ -60,21 +92,35 @@ static size_t given_pack(ZSTD_CCtx *stream, ZSTD_outBuffer *out, ZSTD_inBuffer *
 
 static int given_thread(pthread_t *thread, const pthread_attr_t *how, void *(*run)(void *), void *arg)
 {
-	return works(THREAD) ? pthread_create(thread, how, run, arg) : EAGAIN;
+	int err = works(THREAD) ? pthread_create(thread, how, run, arg) : EAGAIN;
+
+	held += !err;
+	return err;
 }
 
-#define read		     given_read
-#define grow		     given_grow
-#define malloc		     given_malloc
-#define calloc		     given_calloc
-#define ZSTD_createCCtx	     given_stream
-#define ZSTD_compressStream2 given_pack
-#define pthread_create	     given_thread
+static void given_join(pthread_t thread, void **result)
+{
+	held--;
+	pthread_join(thread, result);
+}
+
+#define read		       given_read
+#define grow		       given_grow
+#define malloc		       given_malloc
+#define calloc		       given_calloc
+#define ZSTD_createCCtx	       given_stream
+#define ZSTD_compressStream2   given_pack
+#define ZSTD_freeCCtx	       given_no_stream
+#define ZSTD_CCtx_setParameter given_level
+#define pthread_create	       given_thread
+#define pthread_join	       given_join
+#define free		       given_free
 #include "base/compress.c"
 #undef read
 #undef grow
 #undef malloc
 #undef calloc
+#undef free
 
 static int file_of(const void *bytes, size_t n)
 {
@@ -167,6 +213,7 @@ static void come_back_by(size_t each)
 		close(fd);
 	}
 	some = IN_BYTES;
+	CHECK(!held, "%d are left", held);
 }
 
 /* Also where they are read in parts, which end elsewhere than the pieces. */
@@ -195,6 +242,7 @@ static void unreadable(void)
 		close(fd);
 	}
 	packer_free(NULL);
+	CHECK(!held, "%d are left", held);
 }
 
 /* What cannot be had: no error is lost, and nothing is kept of what was begun. */
@@ -229,6 +277,7 @@ static void no_memory(void)
 		CHECK(reads < 7 || fails == PACK, "case %zu: it reads on", i);
 		packer_free(p);
 		close(fd);
+		CHECK(!held, "case %zu: %d are left", i, held);
 	}
 	fails = ALL;
 	after = 0;
@@ -252,6 +301,7 @@ static void no_thread(void)
 	CHECK(p && reads == 2, "read %u times", reads);
 	CHECK(!packer_end(p, &pieces, &n) && n == 1 && pieces[0].bytes == 12, "%zu pieces", n);
 	packer_free(p);
+	CHECK(!held, "%d are left", held);
 	close(fd);
 }
 
@@ -264,7 +314,7 @@ static void not_wanted(void)
 	reads = 0;
 	p = packer_begin(-1);
 	packer_free(p);
-	CHECK(reads < 1000000, "it goes on to the end");
+	CHECK(reads < 1000000 && !held, "it goes on to the end; %d are left", held);
 	endless = false;
 }
 

@@ -10,9 +10,11 @@
 #include "ktap.h"
 
 static bool no_memory, no_reader;
+static unsigned int freed;
 
 #define calloc(n, size)			     (no_memory ? NULL : calloc(n, size))
 #define redisReaderCreateWithFunctions(them) (no_reader ? NULL : redisReaderCreateWithFunctions(them))
+#define redisReaderFree(reader)		     (freed++, redisReaderFree(reader))
 #include "fleet/reply.c"
 #undef calloc
 
@@ -218,8 +220,10 @@ static void beyond(void)
 		on_text(&tasks[0], text, n);
 		CHECK(came.longest == (n < REPLY_TEXT_MOST ? n : REPLY_TEXT_MOST), "%zu bytes: %zu", n, came.longest);
 	}
+	freed = 0;
 	replies_free(r);
 	replies_free(NULL);
+	CHECK(freed == 1, "%u readers are given back", freed);
 }
 
 static void without_memory(void)
