@@ -47,16 +47,24 @@ static unsigned int more_n;
 
 static void (*const *step)(void);
 
+static const char *fails = ""; /* this call of all */
+
+static bool works(const char *call)
+{
+	errno = EIO;
+	return strcmp(fails, call) != 0;
+}
+
 static int given_directory(const char *directory)
 {
 	line("%s is there", directory);
-	return 0;
+	return works("directory") ? 0 : because(-EIO, "no directory");
 }
 
 static int given_lock(const char *path, unsigned int wait)
 {
 	line("lock %s, waits %u", path, wait);
-	return dup(STDIN_FILENO);
+	return !works("lock") ? because(-EBUSY, "it is held") : dup(STDIN_FILENO);
 }
 
 static int given_trust(const char *directory)
@@ -77,7 +85,7 @@ static struct group *given_group(const char *name)
 static int given_chown(const char *path, uid_t uid, gid_t gid)
 {
 	line("%s is given to user %d and group %d", path, (int)uid, (int)gid);
-	return 0;
+	return works("chown") ? 0 : -1;
 }
 
 static uid_t given_euid(void)
@@ -89,6 +97,8 @@ static int given_getsockopt(int fd, int level, int option, void *value, socklen_
 {
 	if (fd < 0 || level != SOL_SOCKET)
 		abort();
+	if (!works(option == SO_PEERCRED ? "who" : "groups"))
+		return -1;
 	if (option == SO_PEERCRED) {
 		memcpy(value, &next_is, sizeof(next_is));
 		next_is.pid++;
@@ -100,6 +110,37 @@ static int given_getsockopt(int fd, int level, int option, void *value, socklen_
 	memcpy(value, more_groups, more_n * sizeof(*more_groups));
 	*size = more_n * (socklen_t)sizeof(*more_groups);
 	return 0;
+}
+
+static int given_lstat(const char *path, struct stat *is)
+{
+	return works("lstat") ? lstat(path, is) : -1;
+}
+
+static int given_unlink(const char *path)
+{
+	return works("unlink") ? unlink(path) : -1;
+}
+
+static int given_socket(int domain, int type, int protocol)
+{
+	return works("socket") ? socket(domain, type, protocol) : -1;
+}
+
+static int given_chmod(const char *path, mode_t mode)
+{
+	return works("chmod") ? chmod(path, mode) : -1;
+}
+
+static int given_listen(int fd, int most)
+{
+	line("listens for %d", most);
+	return works("listen") ? listen(fd, most) : -1;
+}
+
+static void *given_calloc(size_t n, size_t size)
+{
+	return works("calloc") ? calloc(n, size) : NULL;
 }
 
 /* --- The batch --- */
@@ -177,6 +218,12 @@ static int given_share(struct stream *s, const char *name, int fd)
 }
 
 #define stream_share	     given_share
+#define lstat		     given_lstat
+#define unlink		     given_unlink
+#define socket		     given_socket
+#define chmod		     given_chmod
+#define listen		     given_listen
+#define calloc		     given_calloc
 #define state_make_directory given_directory
 #define lock_take	     given_lock
 #define trust_directory	     given_trust
@@ -200,6 +247,9 @@ static int given_share(struct stream *s, const char *name, int fd)
 	} while (0)
 #include "feeds/door.c"
 #undef clock_ms
+#undef lstat
+#undef unlink
+#undef socket
 
 /* --- Who comes --- */
 
@@ -453,6 +503,36 @@ static void with_memory(void)
 	own_user_comes();
 }
 
+static void no_guest(void)
+{
+	fails = "calloc";
+	root_comes();
+}
+
+static void a_guest(void)
+{
+	hears(0);
+	hears(0);
+	fails = "";
+	own_user_comes();
+}
+
+static void nobody_knows_who(void)
+{
+	fails = "who";
+	root_comes();
+}
+
+static void nor_his_groups(void)
+{
+	hears(0);
+	goes(0);
+	fails = "groups";
+	another_of_the_group_comes();
+}
+
+static void (*const no_memory_for_a_guest[])(void) = { no_guest, a_guest, hears_all, NULL };
+static void (*const unknown[])(void) = { nobody_knows_who, nor_his_groups, one_of_the_group_comes, hears_all, NULL };
 static void (*const no_memory_at_first[])(void) = { without_memory, with_memory, hears_all, NULL };
 static void (*const alone[])(void) = { nothing,	  root_comes,  hears_and_ends, hears_all,  own_user_comes,
 				       hears_all, others_come, hears_all,      first_goes, nothing,
@@ -488,8 +568,20 @@ static void tell(const char *name, void (*const steps[])(void), const char *path
 	shows_as(&shows, name);
 }
 
+static bool bind_there(void)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX, .sun_path = SOCKET };
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	bool fails_to = bind(fd, (struct sockaddr *)&address, sizeof(address));
+
+	close_fd(fd);
+	return !CHECK(!fails_to, "no socket");
+}
+
 static void word_for_word(void)
 {
+	static const char *const calls[] = { "directory", "lock",  "lstat", "unlink",
+					     "socket",	  "chown", "chmod", "listen" };
 	char file[PATH_MAX];
 
 	tell("alone", alone, NULL, NULL, false);
@@ -505,10 +597,27 @@ static void word_for_word(void)
 	file[108] = '\0';
 	tell("a path that is too long", alone, file, NULL, false);
 	tell("no memory", no_memory_at_first, NULL, NULL, false);
+	tell("no memory for a guest", no_memory_for_a_guest, NULL, NULL, false);
+	tell("who is unknown", unknown, SOCKET, "bans", false);
+	for (size_t i = 0; i < sizeof(calls) / sizeof(*calls); i++) {
+		char name[40];
+
+		/* One that was killed has left its socket. */
+		if (!strcmp(calls[i], "unlink") && bind_there())
+			return;
+		fails = calls[i];
+		snprintf(name, sizeof(name), "fails: %s", fails);
+		tell(name, alone, SOCKET, "bans", false);
+		unlink(SOCKET);
+	}
+	fails = "";
 	begin_err = -EPERM;
 	tell("no change can be made", alone, NULL, NULL, false);
 	begin_err = 0;
 	/* What one that was killed has left, and what is something else. */
+	if (bind_there())
+		return;
+	tell("a socket in its place", no_memory_for_a_guest + 3, SOCKET, NULL, false);
 	close_fd(open(SOCKET, O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
 	tell("a file in its place", alone, SOCKET, NULL, false);
 	unlink(SOCKET);

@@ -201,7 +201,7 @@ static bool let_in(struct door *d)
 {
 	int fd = accept4(d->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 	struct guest *g;
-	struct ucred who;
+	struct ucred who = { .uid = (uid_t)-1 };
 
 	if (fd < 0)
 		return false;
