@@ -219,9 +219,62 @@ static void all_have_their_turn(void)
 	}
 }
 
+/* --- What is told the command --- */
+
+static void say_told(void)
+{
+	printf("%.*s", (int)outgoing_waits(&wire.out), outgoing_waits(&wire.out) ? wire.out.bytes + wire.out.at : "");
+	outgoing_sent(&wire.out, outgoing_waits(&wire.out));
+}
+
+/* Each time for twice as long, up to ten minutes. */
+static void left_alone(void)
+{
+	followed(1);
+	for (int i = 0; i < 12; i++) {
+		follow_leave_alone(&wire, &heard[0]);
+		say_told();
+	}
+	outgoing_free(&wire.out);
+}
+
+static void on_line(char *a, char *b, char *c)
+{
+	char *fields[FLEET_FIELDS] = { a, b, c, c, c, c, c, c };
+
+	follow_line(&wire, strcmp(a, "follow") ? 2 : 6, fields);
+}
+
+/* Nobody new is taken, whoever speaks of them; and who is there stays. */
+static void no_more_members(void)
+{
+	static struct server talk = { .fd = -1 };
+	char follow[] = "follow", unfollow[] = "unfollow", name[] = "new", old[] = "m0", none[] = "1";
+	struct reply_value member = { .kind = REPLY_TEXT, .text = "new", .length = 3, .depth = 1 };
+
+	followed(3);
+	wire.read = &talk;
+	no_memory = 1;
+	on_line(follow, name, none);
+	on_line(unfollow, name, none);
+	take_name(&wire, &member);
+	on_line(unfollow, old, none);
+	heard[0].followed = true;
+	heard[0].alone = true;
+	probe(&wire, &heard[0]);
+	say_told();
+	printf("= %zu members, %u asked, %zu asked alone, %s\n", wire.follow.n, asked_n, wire.follow.probes,
+	       heard[0].refused ? "one is refused" : "none is refused");
+	no_memory = 0;
+	outgoing_free(&wire.out);
+}
+
 static void word_for_word(void)
 {
-	static const struct scene scenes[] = { { "goes out", goes_out }, { "heads", heads } };
+	static const struct scene scenes[] = { { "goes out", goes_out },
+					       { "heads", heads },
+					       { "left alone", left_alone },
+					       { "no more members", no_more_members } };
 
 	shows_scenes(&shows, scenes, sizeof(scenes) / sizeof(scenes[0]), NULL);
 }

@@ -19,8 +19,37 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/stop.h"
-#include "feeds/stream.h"
 #include "ktap.h"
+
+static int mallocs_left = -1;	 /* -1: all that are asked for */
+static unsigned int interrupted; /* so often what it waits for is */
+
+static void *given_malloc(size_t n)
+{
+	return mallocs_left && mallocs_left-- ? malloc(n) : NULL;
+}
+
+static unsigned int sends_until; /* it has no room for this one; 0: for all */
+
+static ssize_t given_send(int fd, const void *bytes, size_t n, int flags)
+{
+	errno = EAGAIN;
+	return sends_until && !--sends_until ? -1 : send(fd, bytes, n, flags);
+}
+
+static pid_t given_waitpid(pid_t pid, int *status, int flags)
+{
+	errno = EINTR;
+	return interrupted && interrupted-- ? -1 : waitpid(pid, status, flags);
+}
+
+#define malloc	given_malloc
+#define waitpid given_waitpid
+#define send	given_send
+#include "feeds/stream.c"
+#undef malloc
+#undef waitpid
+#undef send
 
 static char directory[200], file[220];
 
@@ -207,7 +236,7 @@ static void answers(void)
 		close(other);
 		stream_refuse(&s, 1, NULL, "it is wrong");
 		stream_acknowledge(&s, number + 1);
-		CHECK(!stream_tell(&s) && s.out < 0, "nobody is there, and something is due");
+		CHECK(!stream_tell(&s) && s.out == -1, "nobody is there, and something is due");
 		stream_end(&s);
 	}
 }
@@ -331,6 +360,123 @@ static void commands(void)
 	expect(&s, NULL);
 	status = closed(&s);
 	CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 126, "status %x", (unsigned int)status);
+}
+
+static int status_of(const char *script)
+{
+	char *const command[] = { (char *)"sh", (char *)"-c", (char *)script, NULL };
+	struct stream s = opened(NULL, command, 0);
+
+	expect(&s, NULL);
+	interrupted = 2;
+	return closed(&s);
+}
+
+/* What this process ignores and blocks, a command does not. */
+static void signals(void)
+{
+	sigset_t ends, was;
+	int status;
+
+	sigemptyset(&ends);
+	sigaddset(&ends, SIGTERM);
+	sigprocmask(SIG_BLOCK, &ends, &was);
+	status = status_of("kill -PIPE $$; exit 3");
+	CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGPIPE && !interrupted, "status %x", (unsigned int)status);
+	status = status_of("kill -TERM $$; exit 3");
+	CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM, "status %x", (unsigned int)status);
+	sigprocmask(SIG_SETMASK, &was, NULL);
+}
+
+/* As much as any pipe may have, up to a megabyte. */
+static void large_pipe(void)
+{
+	int most[2];
+	struct stream s;
+
+	NEEDED(!pipe2(most, O_CLOEXEC) && !mkfifo(file, 0600));
+	fcntl(most[0], F_SETPIPE_SZ, 1 << 20);
+	s = opened(file, NULL, 0);
+	CHECK(fcntl(s.in, F_GETPIPE_SZ) == fcntl(most[0], F_GETPIPE_SZ), "%d bytes", fcntl(s.in, F_GETPIPE_SZ));
+	closed(&s);
+	close(most[0]);
+	close(most[1]);
+	unlink(file);
+}
+
+/* What was written whole is taken before its end is one. */
+static void lines_before_the_end(void)
+{
+	size_t length;
+	struct stream s;
+	char *line;
+
+	if (!shared(&s, false))
+		return;
+	CHECK(write(other, "a\nb", 3) == 3 && stream_read(&s), "no bytes");
+	shutdown(other, SHUT_WR);
+	CHECK(!stream_read(&s) && !s.ended && !s.bad_n, "it has ended");
+	line = stream_line(&s, &length);
+	CHECK(line && length == 1 && *line == 'a', "no line");
+	CHECK(!stream_read(&s) && s.ended && s.bad_n == 1, "it has not ended");
+	close(other);
+	stream_end(&s);
+}
+
+/* In their order, and each once, wherever there is no room. */
+static void no_room(void)
+{
+	for (unsigned int n = 0; n < 6; n++) {
+		struct stream s;
+		char text[200];
+		size_t length = 0;
+
+		if (!shared(&s, false))
+			return;
+		sends_until = n;
+		stream_refuse(&s, 5, NULL, "it is wrong");
+		s.unsaid = 3;
+		stream_acknowledge(&s, 9);
+		for (int i = 0; i < 5; i++) {
+			length += heard(text + length, sizeof(text) - length);
+			stream_tell(&s);
+		}
+		CHECK(s.told == 9 && !s.answer_n, "told %llu", s.told);
+		CHECK(!strcmp(text, "no 5 it is wrong\nno more 3\nok 9\n"), "without room for the %u.: '%s'", n, text);
+		sends_until = 0;
+		close(other);
+		stream_end(&s);
+	}
+}
+
+static void answers_as_json(void)
+{
+	static char text[ANSWER_MOST], line[ANSWER_MOST];
+
+	CHECK(!json_line(line, NULL), "nothing is a line");
+	/* {"a":""}, and its end. */
+	for (size_t n = ANSWER_MOST - 11; n < ANSWER_MOST - 7; n++) {
+		size_t fits = n + 9 <= ANSWER_MOST ? n + 9 : 0, is;
+
+		memset(text, 'x', n);
+		text[n] = '\0';
+		is = json_line(line, json_pack("{s:s}", "a", text));
+		CHECK(is == fits && (!fits || line[fits - 1] == '\n'), "of %zu bytes %zu, not %zu", n, is, fits);
+	}
+}
+
+static void without_memory(void)
+{
+	struct stream s = { 0 };
+
+	mallocs_left = 0;
+	CHECK(err_is(stream_open(&s, "-", NULL), ENOMEM), "it is open");
+	for (int n = 0; n < 2; n++) {
+		mallocs_left = n;
+		CHECK(stream_share(&s, "name", -1) == -ENOMEM, "after %d it is shared", n);
+		stream_end(&s);
+	}
+	mallocs_left = -1;
 }
 
 /* --- Where something fails --- */
@@ -614,11 +760,25 @@ static void many_bad(void)
 int main(void)
 {
 	static const struct ktap_case cases[] = {
-		{ "lines", lines },	  { "longest", longest },	{ "answers", answers },
-		{ "files", files },	  { "writers", writers },	{ "commands", commands },
-		{ "many_bad", many_bad }, { "no command", no_command }, { "ends of pipes", ends_of_pipes },
-		{ "broken", broken },	  { "stalled", stalled },	{ "read late", reads_late },
+		{ "lines", lines },
+		{ "longest", longest },
+		{ "answers", answers },
+		{ "files", files },
+		{ "writers", writers },
+		{ "commands", commands },
+		{ "many_bad", many_bad },
+		{ "no command", no_command },
+		{ "ends of pipes", ends_of_pipes },
+		{ "broken", broken },
+		{ "stalled", stalled },
+		{ "read late", reads_late },
 		{ "stopped", stopped },
+		{ "signals", signals },
+		{ "a large pipe", large_pipe },
+		{ "lines before the end", lines_before_the_end },
+		{ "answers as JSON", answers_as_json },
+		{ "no room", no_room },
+		{ "without memory", without_memory },
 	};
 	int status;
 

@@ -62,10 +62,10 @@ static int start(struct stream *s, char *const *command)
 	if (pipe2(lines, O_CLOEXEC) || pipe2(acknowledged, O_CLOEXEC) || (s->child = fork()) < 0) {
 		int err = because(-errno, "%s: %s", command[0], strerror(errno));
 
-		for (int i = 0; i < 2; i++) {
-			close_fd(lines[i]);
-			close_fd(acknowledged[i]);
-		}
+		close_fd(lines[0]);
+		close_fd(lines[1]);
+		close_fd(acknowledged[0]);
+		close_fd(acknowledged[1]);
 		s->child = 0;
 		return err;
 	}
@@ -86,7 +86,7 @@ int stream_open(struct stream *s, const char *path, char *const *command)
 	s->out = STDOUT_FILENO;
 	s->in = -1;
 	s->room = ROOM;
-	s->text = malloc(s->room + 1);
+	s->text = malloc(s->room);
 	if (!s->text)
 		return -ENOMEM;
 	s->name = command ? command[0] : path;
@@ -99,15 +99,14 @@ int stream_open(struct stream *s, const char *path, char *const *command)
 		err = open_path(s, path);
 	}
 	/* While a batch is put into force, the writer goes on. Where there is no more room, with what there is. */
-	if (!err)
-		fcntl(s->in, F_SETPIPE_SZ, PIPE_ROOM);
+	fcntl(s->in, F_SETPIPE_SZ, PIPE_ROOM);
 	return err;
 }
 
 int stream_share(struct stream *s, const char *name, int fd)
 {
 	*s = (struct stream){ .name = name, .in = fd, .out = fd, .shared = true, .json = s->json, .room = SHARED_ROOM };
-	s->text = malloc(s->room + 1);
+	s->text = malloc(s->room);
 	s->answer = malloc(ANSWER_ROOM);
 	return s->text && s->answer ? 0 : -ENOMEM;
 }
@@ -128,7 +127,7 @@ static bool is_due(const struct stream *s)
 
 static size_t json_line(char *line, json_t *document)
 {
-	size_t n = document ? json_dumpb(document, line, ANSWER_MOST - 1, JSON_COMPACT) : 0;
+	size_t n = document ? json_dumpb(document, line, ANSWER_MOST, JSON_COMPACT) : 0;
 
 	json_decref(document);
 	if (!n || n >= ANSWER_MOST)
@@ -140,12 +139,12 @@ static size_t json_line(char *line, json_t *document)
 /* How many refused lines had no room in the answer. */
 static void queue_unsaid(struct stream *s)
 {
-	char *line = s->answer + s->answer_n;
-
-	if (s->unsaid && s->json)
-		s->answer_n += json_line(line, json_pack("{s:I}", "unsaid", (json_int_t)s->unsaid));
-	else if (s->unsaid)
-		s->answer_n += (size_t)snprintf(line, ANSWER_MOST, "no more %llu\n", s->unsaid);
+	if (!s->unsaid)
+		return;
+	if (s->json)
+		s->answer_n += json_line(s->answer + s->answer_n, json_pack("{s:I}", "unsaid", (json_int_t)s->unsaid));
+	else
+		s->answer_n += (size_t)snprintf(s->answer + s->answer_n, ANSWER_MOST, "no more %llu\n", s->unsaid);
 	s->unsaid = 0;
 }
 
@@ -179,15 +178,13 @@ static void tell(struct stream *s)
 	char line[64];
 	int n;
 
-	if (s->shared) {
-		if (!is_due(s) || !tell_answer(s))
-			return;
-		queue_unsaid(s);
-		if (!tell_answer(s) || s->due <= s->told)
-			return;
-	}
-	if (!is_due(s) || poll(&ready, 1, 0) < 1) {
-		if (is_due(s) && !s->stalled)
+	if (!is_due(s) || !tell_answer(s))
+		return;
+	queue_unsaid(s);
+	if (!tell_answer(s) || s->due <= s->told)
+		return;
+	if (poll(&ready, 1, 0) < 1) {
+		if (!s->stalled)
 			s->stalled = clock_ms();
 		return;
 	}

@@ -489,13 +489,13 @@ static void end_log(struct wire *w)
 	f->member = NULL;
 }
 
-/* The name of a log is its key. */
+/* The name of a log is its key; of what is shorter, the name would be a very long one. */
 static struct member_heard *whose(struct wire *w, const char *key)
 {
 	size_t before = strlen(w->request->prefix), n = strlen(key);
 	char name[MEMBER_NAME_MAX];
 
-	if (n < before + 4 || n - before - 4 >= sizeof(name) || strcmp(key + n - 4, ":log") != 0)
+	if (n - before - 4 >= sizeof(name) || strcmp(key + n - 4, ":log") != 0)
 		return NULL;
 	snprintf(name, sizeof(name), "%.*s", (int)(n - before - 4), key + before);
 	return follow_find(w, name);
