@@ -77,7 +77,6 @@ static struct group *given_group(const char *name)
 {
 	static struct group one = { .gr_gid = 500 };
 
-	errno = 0;
 	return strcmp(name, "bans") ? NULL : &one;
 }
 
@@ -124,7 +123,16 @@ static int given_unlink(const char *path)
 
 static int given_socket(int domain, int type, int protocol)
 {
+	if (protocol)
+		abort();
 	return works("socket") ? socket(domain, type, protocol) : -1;
+}
+
+static ssize_t given_send(int fd, const void *bytes, size_t n, int flags)
+{
+	if (flags != (MSG_NOSIGNAL | MSG_DONTWAIT))
+		abort();
+	return send(fd, bytes, n, flags);
 }
 
 static int given_chmod(const char *path, mode_t mode)
@@ -221,6 +229,7 @@ static int given_share(struct stream *s, const char *name, int fd)
 #define lstat		     given_lstat
 #define unlink		     given_unlink
 #define socket		     given_socket
+#define send		     given_send
 #define chmod		     given_chmod
 #define listen		     given_listen
 #define calloc		     given_calloc
@@ -250,6 +259,7 @@ static int given_share(struct stream *s, const char *name, int fd)
 #undef lstat
 #undef unlink
 #undef socket
+#undef send
 
 /* --- Who comes --- */
 
@@ -364,6 +374,14 @@ static void another_of_the_group_comes(void)
 	more_groups[1] = 500;
 	more_n = 2;
 	comes(1);
+}
+
+static void a_third_of_the_group_comes(void)
+{
+	user(107, 12, 9);
+	more_groups[0] = 500;
+	more_n = 1;
+	comes(4);
 }
 
 static void one_of_others_comes(void)
@@ -537,9 +555,13 @@ static void (*const no_memory_at_first[])(void) = { without_memory, with_memory,
 static void (*const alone[])(void) = { nothing,	  root_comes,  hears_and_ends, hears_all,  own_user_comes,
 				       hears_all, others_come, hears_all,      first_goes, nothing,
 				       NULL };
-static void (*const in_group[])(void) = {
-	one_of_the_group_comes, another_of_the_group_comes, one_of_others_comes, root_comes_too, hears_all, NULL
-};
+static void (*const in_group[])(void) = { one_of_the_group_comes,
+					  another_of_the_group_comes,
+					  a_third_of_the_group_comes,
+					  one_of_others_comes,
+					  root_comes_too,
+					  hears_all,
+					  NULL };
 static void (*const in_turn[])(void) = { three_send, three_more, one_is_refused, three_more, later, three_more,
 					 a_moment,   three_more, first_goes,	 nothing,    NULL };
 static void (*const patience[])(void) = { never_reads, sends_more, sends_all, almost, a_moment, nothing, NULL };
@@ -561,6 +583,7 @@ static void tell(const char *name, void (*const steps[])(void), const char *path
 	stop_asked = put_err = 0;
 	crowded = no_room = false;
 	shows_begin(&shows);
+	errno = EBADF; /* of something before */
 	err = follow_door(&context, path, group);
 	line("ends: %s%s", err ? reason(err) : "well", lstat(path_now, &is) ? "" : "; something is left");
 	for (int i = 0; i < CLIENTS; i++)

@@ -22,6 +22,7 @@ static struct shows shows = { .file = "tests/unit/unit_fleet_ask.txt",
 
 static int64_t now_ms;
 static unsigned int asked_n, no_memory;
+static int last_words;
 static const char *last_key;
 
 static void given_ask(const struct server *s, const struct taker *taker, void *arg, int n, const char *const words[])
@@ -30,6 +31,7 @@ static void given_ask(const struct server *s, const struct taker *taker, void *a
 
 	(void)s;
 	asked_n++;
+	last_words = n;
 	snprintf(key, sizeof(key), "%s", n > 1 ? words[1] : "");
 	last_key = key;
 	if (asked_n < 25) {
@@ -38,7 +40,8 @@ static void given_ask(const struct server *s, const struct taker *taker, void *a
 			printf(" %s", words[i]);
 		printf(", %llu bytes at most\n", (unsigned long long)taker->most);
 	}
-	taker->drop(arg);
+	if (taker->drop)
+		taker->drop(arg);
 }
 
 static void *given_calloc(size_t n, size_t size)
@@ -269,12 +272,43 @@ static void no_more_members(void)
 	outgoing_free(&wire.out);
 }
 
+/* A hundred in one question, and then those behind them. */
+static void many_logs(void)
+{
+	followed(150);
+	for (size_t i = 0; i < 150; i++)
+		heard[i].rung = true;
+	for (int i = 0; i < 3; i++) {
+		asked_n = 100; /* in silence */
+		last_words = 0;
+		wire.follow.reading = false;
+		read_some(&wire);
+		printf("%d words, %s %s, the next is %zu\n", last_words,
+		       wire.follow.reading ? "reads" : "reads nothing", heard[120].rung ? "without m120" : "with m120",
+		       wire.follow.next_log);
+	}
+}
+
+/* Nothing of an answer is left that was cut off. */
+static void cut_off(void)
+{
+	followed(1);
+	wire.follow.member = &heard[0];
+	wire.follow.reading = wire.follow.failed = wire.follow.moved = true;
+	wire.follow.probes = 3;
+	follow_down(&wire);
+	CHECK(!wire.follow.member && !wire.follow.reading && !wire.follow.failed && !wire.follow.moved &&
+		      !wire.follow.probes,
+	      "something is left");
+}
+
 static void word_for_word(void)
 {
 	static const struct scene scenes[] = { { "goes out", goes_out },
 					       { "heads", heads },
 					       { "left alone", left_alone },
-					       { "no more members", no_more_members } };
+					       { "no more members", no_more_members },
+					       { "many logs", many_logs } };
 
 	shows_scenes(&shows, scenes, sizeof(scenes) / sizeof(scenes[0]), NULL);
 }
@@ -284,6 +318,7 @@ int main(void)
 	static const struct ktap_case cases[] = {
 		{ "word for word", word_for_word },
 		{ "all have their turn", all_have_their_turn },
+		{ "an answer that is cut off", cut_off },
 	};
 
 	return ktap_run(cases, sizeof(cases) / sizeof(*cases));
