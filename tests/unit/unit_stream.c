@@ -29,12 +29,27 @@ static void *given_malloc(size_t n)
 	return mallocs_left && mallocs_left-- ? malloc(n) : NULL;
 }
 
+static int reads_fail; /* once, with that */
+static bool no_sends;
+static int64_t now_given;	 /* 0: the real time */
 static unsigned int sends_until; /* it has no room for this one; 0: for all */
 
 static ssize_t given_send(int fd, const void *bytes, size_t n, int flags)
 {
 	errno = EAGAIN;
-	return sends_until && !--sends_until ? -1 : send(fd, bytes, n, flags);
+	return no_sends || (sends_until && !--sends_until) ? -1 : send(fd, bytes, n, flags);
+}
+
+static ssize_t given_read(int fd, void *to, size_t n)
+{
+	errno = reads_fail;
+	reads_fail = 0;
+	return errno ? -1 : read(fd, to, n);
+}
+
+static int64_t given_ms(void)
+{
+	return now_given ?: clock_ms();
 }
 
 static pid_t given_waitpid(pid_t pid, int *status, int flags)
@@ -43,13 +58,17 @@ static pid_t given_waitpid(pid_t pid, int *status, int flags)
 	return interrupted && interrupted-- ? -1 : waitpid(pid, status, flags);
 }
 
-#define malloc	given_malloc
-#define waitpid given_waitpid
-#define send	given_send
+#define malloc	 given_malloc
+#define waitpid	 given_waitpid
+#define send	 given_send
+#define read	 given_read
+#define clock_ms given_ms
 #include "feeds/stream.c"
 #undef malloc
 #undef waitpid
 #undef send
+#undef read
+#undef clock_ms
 
 static char directory[200], file[220];
 
@@ -310,12 +329,14 @@ static void writers(void)
 
 	CHECK(!mkfifo(file, 0600), "no pipe");
 	s = opened(file, NULL, 0);
+	CHECK(fcntl(s.in, F_GETFD) == FD_CLOEXEC, "it goes to commands, too");
 	for (int i = 0; i < 3; i++) {
 		fd = open(file, O_WRONLY | O_CLOEXEC);
 		CHECK(write(fd, "one\nhalf", 8) == 8, "it takes no more");
 		expect(&s, "one");
 		close(fd);
-		CHECK(!stream_read(&s) && !s.ended && s.number == 2 * (unsigned int)(i + 1) && s.bad_n == i + 1U,
+		CHECK(!stream_read(&s) && !s.ended && fcntl(s.in, F_GETFD) == FD_CLOEXEC &&
+			      s.number == 2 * (unsigned int)(i + 1) && s.bad_n == i + 1U,
 		      "line %llu, %llu bad", s.number, s.bad_n);
 	}
 	fd = open(file, O_WRONLY | O_CLOEXEC | O_NONBLOCK);
@@ -436,17 +457,68 @@ static void no_room(void)
 		sends_until = n;
 		stream_refuse(&s, 5, NULL, "it is wrong");
 		s.unsaid = 3;
+		stream_refuse(&s, 8, NULL, "it is not");
 		stream_acknowledge(&s, 9);
 		for (int i = 0; i < 5; i++) {
 			length += heard(text + length, sizeof(text) - length);
 			stream_tell(&s);
 		}
 		CHECK(s.told == 9 && !s.answer_n, "told %llu", s.told);
-		CHECK(!strcmp(text, "no 5 it is wrong\nno more 3\nok 9\n"), "without room for the %u.: '%s'", n, text);
+		CHECK(!strcmp(text, "no 5 it is wrong\nno more 3\nno 8 it is not\nok 9\n"),
+		      "without room for the %u.: '%s'", n, text);
 		sends_until = 0;
 		close(other);
 		stream_end(&s);
 	}
+}
+
+/* Where nobody reads, so many are kept, and of the rest how many they were. */
+static void kept_answers(void)
+{
+	size_t kept = 0, n = 0;
+	struct stream s;
+
+	if (!shared(&s, false))
+		return;
+	no_sends = true;
+	for (unsigned int i = 100; i < 900; i++) {
+		if (kept + 2 * 512 <= 8192) {
+			kept += strlen("no 100 it is wrong\n");
+			n++;
+		}
+		stream_refuse(&s, i, NULL, "it is wrong");
+	}
+	CHECK(s.answer_n == kept && s.unsaid == 800 - n, "%zu bytes, not %zu; %llu more", s.answer_n, kept, s.unsaid);
+	no_sends = false;
+	close(other);
+	stream_end(&s);
+}
+
+/* Until the next word is said: that nobody reads, or how many lines more were bad. */
+static void next_word(void)
+{
+	static const struct {
+		int64_t stalled;
+		bool said;
+		unsigned int more;
+		int64_t since;
+		int until;
+	} cases[] = {
+		{ 0, false, 0, 0, -1 },		 { 50000, false, 0, 0, 10000 },	  { 50000, true, 0, 0, -1 },
+		{ 40001, false, 0, 0, 1 },	 { 40000, false, 0, 0, 0 },	  { 30000, false, 0, 0, 0 },
+		{ 0, false, 1, 50000, 1000 },	 { 0, false, 1, 49001, 1 },	  { 0, false, 1, 49000, 0 },
+		{ 40100, false, 7, 49200, 100 }, { 40300, false, 7, 49200, 200 }, { 40100, true, 7, 49200, 200 },
+	};
+
+	now_given = 50000;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct stream s = { .stalled = cases[i].stalled,
+				    .stall_said = cases[i].said,
+				    .bad = { .more = cases[i].more, .since = cases[i].since } };
+
+		CHECK(until_word(&s) == cases[i].until, "case %zu: %d", i, until_word(&s));
+	}
+	now_given = 0;
 }
 
 static void answers_as_json(void)
@@ -484,6 +556,8 @@ static void without_memory(void)
 static bool no_process;
 static int drained = -1; /* read while something is waited for */
 static unsigned int waits;
+static int waits_for; /* what it would read from, or -1 */
+static void (*on_wait)(void);
 pid_t __real_fork(void);
 pid_t __wrap_fork(void);
 void __real_stop_poll(struct pollfd *fds, nfds_t n, const struct timespec *time);
@@ -513,6 +587,9 @@ void __wrap_stop_poll(struct pollfd *fds, nfds_t n, const struct timespec *time)
 	static char text[1 << 17];
 
 	waits++;
+	waits_for = fds[0].fd;
+	if (on_wait)
+		on_wait();
 	if (drained >= 0)
 		drain(drained, text, sizeof(text));
 	__real_stop_poll(fds, n, time);
@@ -621,6 +698,12 @@ static void broken(void)
 	close(ends[1]);
 	/* Over a socket its end is what its writer sees. */
 	NEEDED((s.in = open(directory, O_RDONLY | O_CLOEXEC)) >= 0);
+	for (int i = 0; i < 2; i++) {
+		s = (struct stream){ .name = "name", .in = s.in, .out = -1, .room = 100, .text = malloc(101) };
+		reads_fail = i ? EAGAIN : EINTR;
+		CHECK(!stream_read(&s) && !s.ended && !reads_fail, "it has ended");
+		free(s.text);
+	}
 	s = (struct stream){ .name = "name", .in = s.in, .out = -1, .shared = true, .room = 100, .text = malloc(101) };
 	hush();
 	CHECK(!stream_read(&s) && s.ended, "a directory has lines");
@@ -694,7 +777,8 @@ static void reads_late(void)
 	drained = ends[0];
 	waits = 0;
 	hush();
-	CHECK(!closed(&s) && waits == 1 && s.told == 12, "told %llu, waited %u times", s.told, waits);
+	CHECK(!closed(&s) && waits == 1 && waits_for == -1 && s.told == 12, "told %llu, waited %u times", s.told,
+	      waits);
 	said_is("");
 	drained = -1;
 	drain(ends[0], text, sizeof(text));
@@ -727,6 +811,48 @@ static void stopped(void)
 	CHECK(waitpid(s.child, NULL, WNOHANG) < 0 && errno == ECHILD, "it is still there");
 }
 
+static int reader, writer;
+
+/* There is room again, and a line. */
+static void reads_and_writes(void)
+{
+	static char text[1 << 17];
+
+	drain(reader, text, sizeof(text));
+	NEEDED(write(writer, "line\n", 5) == 5);
+	on_wait = NULL;
+}
+
+/* While it waits for lines, too, what is due is told; and more bad ones not before it is time. */
+static void tells_meanwhile(void)
+{
+	int ends[2], own[2];
+	struct stream s = deaf(ends);
+
+	NEEDED(!pipe2(own, O_NONBLOCK | O_CLOEXEC));
+	s.in = own[0];
+	reader = ends[0];
+	writer = own[1];
+	on_wait = reads_and_writes;
+	now_given = 50000;
+	stream_acknowledge(&s, 9);
+	s.bad.more = 2;
+	s.bad.last = 7;
+	s.bad.since = 49001;
+	hush();
+	stream_wait(&s);
+	said_is("");
+	CHECK(s.told == 9 && s.bad.more == 2 && !on_wait, "told %llu, %llu bad", s.told, s.bad.more);
+	/* At its end it is time. */
+	hush();
+	closed(&s);
+	said_is("xdp-bloom: name: and 2 more lines up to line 7 were not taken\n");
+	now_given = 0;
+	close(own[1]);
+	close(ends[0]);
+	close(ends[1]);
+}
+
 /* Of many bad lines a second only some are said, and how many more there were. */
 static void many_bad(void)
 {
@@ -741,7 +867,10 @@ static void many_bad(void)
 	for (unsigned int i = 1; i <= 25; i++)
 		stream_refuse(&s, i, i == 20 ? "a line\nand what is behind it" : NULL, "bad");
 	s.bad.since = clock_ms() - 1000;
+	now_given = clock_ms();
 	stream_refuse(&s, 26, NULL, "bad");
+	CHECK(s.bad.since == now_given, "since %lld", (long long)s.bad.since);
+	now_given = 0;
 	dup2(was, STDERR_FILENO);
 	close(was);
 	got = pread(fd, text, sizeof(text) - 1, 0);
@@ -778,6 +907,9 @@ int main(void)
 		{ "lines before the end", lines_before_the_end },
 		{ "answers as JSON", answers_as_json },
 		{ "no room", no_room },
+		{ "answers that are kept", kept_answers },
+		{ "the next word", next_word },
+		{ "what is told meanwhile", tells_meanwhile },
 		{ "without memory", without_memory },
 	};
 	int status;
