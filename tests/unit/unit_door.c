@@ -153,7 +153,7 @@ static void *given_calloc(size_t n, size_t size)
 
 /* --- The batch --- */
 
-static int put_err, begin_err;
+static int put_err, begin_err, put_takes;
 
 static int given_begin(struct batch *b, struct context *context)
 {
@@ -164,7 +164,12 @@ static int given_begin(struct batch *b, struct context *context)
 
 static void given_end(struct batch *b)
 {
-	(void)b;
+	line("the batch of %s ends", b->f.from);
+}
+
+static void given_stop(int signal)
+{
+	line("%s ends it", strsignal(signal));
 }
 
 static bool given_collect(struct batch *b, struct stream *s, size_t most)
@@ -189,7 +194,8 @@ static bool given_collect(struct batch *b, struct stream *s, size_t most)
 
 static int given_put(struct batch *b)
 {
-	line("%zu lines into force", b->n);
+	line("%zu lines of %s into force", b->n, b->f.from);
+	now_ms += put_takes;
 	return put_err;
 }
 
@@ -203,6 +209,8 @@ static void given_poll(struct pollfd *fds, nfds_t n, const struct timespec *time
 	unsigned int in = 0, out = 0;
 
 	for (nfds_t i = 0; i + 1 < n; i++) {
+		if (!fds[i].fd)
+			abort();
 		in += fds[i].fd >= 0 && fds[i].events & POLLIN;
 		out += fds[i].fd >= 0 && fds[i].events & POLLOUT;
 	}
@@ -247,8 +255,8 @@ static int given_share(struct stream *s, const char *name, int fd)
 #define batch_next	     given_next
 #define clock_ms()	     given_ms()
 #define stop_poll	     given_poll
-#define stop_on(signal)
-#define warn given_warn
+#define stop_on		     given_stop
+#define warn		     given_warn
 #define note(...)                                \
 	do {                                     \
 		if (!crowded)                    \
@@ -430,6 +438,28 @@ static void a_moment(void)
 	now_ms++;
 }
 
+static void takes_long(void)
+{
+	put_takes = 5;
+	one_is_refused();
+}
+
+/* Since the end of that. */
+static void almost_later(void)
+{
+	now_ms += 1996;
+	three_more();
+}
+
+static void ten_send(void)
+{
+	user(100, 0, 0);
+	for (int i = 0; i < 10; i++) {
+		comes(i);
+		sends(i, "+192.0.2.1\n", 70);
+	}
+}
+
 static void first_goes(void)
 {
 	goes(0);
@@ -564,6 +594,8 @@ static void (*const in_group[])(void) = { one_of_the_group_comes,
 					  NULL };
 static void (*const in_turn[])(void) = { three_send, three_more, one_is_refused, three_more, later, three_more,
 					 a_moment,   three_more, first_goes,	 nothing,    NULL };
+static void (*const long_batch[])(void) = { three_send, takes_long, almost_later, NULL };
+static void (*const full_batch[])(void) = { ten_send, NULL };
 static void (*const patience[])(void) = { never_reads, sends_more, sends_all, almost, a_moment, nothing, NULL };
 static void (*const crowd[])(void) = { many_come, one_too_many, root_still, last_of_root,
 				       beyond,	  one_goes,	nothing,    NULL };
@@ -582,6 +614,7 @@ static void tell(const char *name, void (*const steps[])(void), const char *path
 	step = steps;
 	stop_asked = put_err = 0;
 	crowded = no_room = false;
+	put_takes = 0;
 	shows_begin(&shows);
 	errno = EBADF; /* of something before */
 	err = follow_door(&context, path, group);
@@ -611,6 +644,8 @@ static void word_for_word(void)
 	tell("as JSON", alone, SOCKET, NULL, true);
 	tell("of a group", in_group, SOCKET, "bans", false);
 	tell("each in turn", in_turn, NULL, NULL, false);
+	tell("a batch that takes long", long_batch, NULL, NULL, false);
+	tell("a batch that is full", full_batch, NULL, NULL, false);
 	tell("one that does not read", patience, NULL, NULL, false);
 	tell("a crowd", crowd, NULL, NULL, false);
 	tell("interrupted", interrupted, NULL, NULL, false);

@@ -15,6 +15,7 @@
  *   push ANSWER      the server says it to those who listen
  *   ahead            how many lines of whom the command has not taken yet is printed
  *   hold, let        the server answers nothing; all that was asked meanwhile
+ *   interrupted, broken  what it waits by fails, once or for ever
  *   cut, refuse, accept  the server ends all connections; takes none; takes them again
  * An ANSWER: [several of them], :5, -ERR an error, +a status, nil, 'a text', word; word*1000 is a long one, and (a
  * b)#500 comes so often, and silence is none.
@@ -43,6 +44,7 @@ static int64_t now, until;
 static char *steps; /* those that are still to come */
 static struct wire *wire;
 static bool held, refused;
+static int wait_fails; /* with that */
 static unsigned int turns;
 
 /* One line; of many that are alike, the first and how many. */
@@ -491,6 +493,10 @@ static void do_step(void)
 		held = true;
 	else if (!strcmp(text, "let"))
 		held = false;
+	else if (!strcmp(text, "interrupted"))
+		wait_fails = EINTR;
+	else if (!strcmp(text, "broken"))
+		wait_fails = EBADF;
 	else if (!strcmp(text, "cut"))
 		cut();
 	else if (!strcmp(text, "refuse"))
@@ -533,7 +539,9 @@ int __wrap_poll(struct pollfd *fds, nfds_t n, int timeout)
 		do_step();
 	else
 		shutdown(command, SHUT_RDWR);
-	return 0;
+	errno = wait_fails;
+	wait_fails = 0;
+	return errno ? -1 : 0;
 }
 
 int __wrap_clock_gettime(clockid_t clock, struct timespec *t)

@@ -303,6 +303,64 @@ static void until_it_is_due(void)
 	free(w);
 }
 
+/* The first of its times; nothing is due while it waits for an answer, or has none. */
+static void own_is_due(void)
+{
+	static const int64_t times[][3] = {
+		{ 1, 2, 3 }, { 1, 3, 2 }, { 2, 1, 3 }, { 2, 3, 1 }, { 3, 1, 2 }, { 3, 2, 1 }
+	};
+	struct wire *w = calloc(1, sizeof(*w));
+
+	if (!w)
+		abort();
+	for (size_t i = 0; i < sizeof(times) / sizeof(*times); i++) {
+		w->own.state = OWN_KNOWN;
+		w->own.touch_at = times[i][0];
+		w->own.check_at = times[i][1];
+		w->own.prune_at = times[i][2];
+		CHECK(own_due(w) == 1, "case %zu: at %lld", i, (long long)own_due(w));
+	}
+	w->own.busy = true;
+	CHECK(own_due(w) == INT64_MAX, "it is busy");
+	w->own.busy = false;
+	w->own.made = 1;
+	CHECK(own_due(w) == INT64_MAX, "something is made");
+	w->own.made = 0;
+	w->own.next[0] = 'x';
+	CHECK(own_due(w) == INT64_MAX, "all of it is said");
+	w->own.next[0] = '\0';
+	w->own.state = OWN_LOST;
+	CHECK(own_due(w) == INT64_MAX, "it is lost");
+	free(w);
+}
+
+/* As long as the server takes what is asked of it. */
+static void listens(void)
+{
+	struct wire *w = calloc(1, sizeof(*w));
+	static char some[1 << 20];
+
+	if (!w)
+		abort();
+	CHECK(may_listen(w), "it does not listen");
+	w->own.busy = true;
+	CHECK(!may_listen(w), "it listens while it is busy");
+	w->own.busy = false;
+	w->talk.n = ASKED_MOST - 1;
+	CHECK(may_listen(w), "it does not listen");
+	w->talk.n = ASKED_MOST;
+	CHECK(!may_listen(w), "it listens while so much is asked");
+	w->talk.n = 0;
+	if (!outgoing_add(&w->talk.out, some, TALK_MOST - 1))
+		abort();
+	CHECK(may_listen(w), "it does not listen");
+	if (!outgoing_add(&w->talk.out, some, 1))
+		abort();
+	CHECK(!may_listen(w), "it listens while so much waits");
+	outgoing_free(&w->talk.out);
+	free(w);
+}
+
 static void element(struct wire *w, int at, const char *text)
 {
 	take_time(w, &(struct reply_value){ .kind = REPLY_TEXT, .text = text, .depth = 1, .at = { at } });
@@ -392,6 +450,14 @@ static void tries_again(void)
 	      w->ear.fd);
 	CHECK(!w->asked_time && !w->greeting, "it waits for an answer");
 	CHECK(outgoing_waits(&w->out) == 20 && !w->up && !w->clock.known, "it says %zu bytes", outgoing_waits(&w->out));
+	/* It was up for so long that it is tried at once, or not. */
+	for (int i = 0; i < 2; i++) {
+		w->up = true;
+		w->wait = 1600;
+		w->up_at = now_given - AGAIN_MOST - i;
+		go_down(w, "gone");
+		CHECK(w->wait == (i ? 200 : 3000), "%lld", (long long)w->wait);
+	}
 	for (int i = 0; i < 5000; i++) {
 		int64_t ms = with_jitter(100);
 
@@ -408,6 +474,7 @@ int main(void)
 	static const struct ktap_case cases[] = {
 		{ "whose an answer is", whose },	{ "how long it may be", how_long },
 		{ "how long it may take", patience },	{ "when something is due", until_it_is_due },
+		{ "when its own is due", own_is_due },	{ "when it listens", listens },
 		{ "what time it is", what_time_it_is }, { "when it is tried again", tries_again },
 	};
 
