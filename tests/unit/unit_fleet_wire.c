@@ -20,9 +20,18 @@ static int64_t boot_given(void)
 	return now_given;
 }
 
+static bool no_memory;
+
+static void *given_calloc(size_t n, size_t size)
+{
+	return no_memory ? NULL : calloc(n, size);
+}
+
 #define boot_ms boot_given
+#define calloc	given_calloc
 #include "fleet/server.c"
 #include "fleet/wire.c"
+#undef calloc
 
 /* --- A server at the other end --- */
 
@@ -361,6 +370,50 @@ static void listens(void)
 	free(w);
 }
 
+/* While the command does not read, no server is heard; whose answer may have come is not said to be late. */
+static void waits_for_the_command(void)
+{
+	static char some[1 << 20];
+	struct wire *w = calloc(1, sizeof(*w));
+	int command[2], talk[2], in = dup(0);
+	char text[8];
+
+	if (!w || in < 0 || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, command) ||
+	    socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, talk))
+		abort();
+	dup2(command[0], 0);
+	w->request = &request;
+	w->talk.fd = talk[0];
+	w->talk.open = true;
+	w->ear.fd = w->other.fd = -1;
+	w->read = &w->talk;
+	w->talk.since = w->other.since = 5;
+	now_given = 50000;
+	if (!outgoing_add(&w->out, some, sizeof(some)) || !outgoing_add(&w->talk.out, "asked", 5) ||
+	    write(talk[1], "said", 4) != 4)
+		abort();
+	turn(w);
+	CHECK(!w->ended && w->talk.since == 50000 && w->other.since == 50000, "since %lld, and %lld",
+	      (long long)w->talk.since, (long long)w->other.since);
+	CHECK(read(talk[0], text, 8) == 4 && read(talk[1], text, 8) == 5, "it is heard, or not asked");
+	/* It speaks to nobody any more. */
+	close(command[1]);
+	turn(w);
+	CHECK(w->ended, "it goes on without a command");
+	outgoing_free(&w->out);
+	outgoing_free(&w->talk.out);
+	lines_free(&w->in);
+	free(w);
+	dup2(in, 0);
+	close(in);
+	close(command[0]);
+	close(talk[0]);
+	close(talk[1]);
+	no_memory = true;
+	CHECK(wire_run(&request) == -ENOMEM, "it runs without memory");
+	no_memory = false;
+}
+
 static void element(struct wire *w, int at, const char *text)
 {
 	take_time(w, &(struct reply_value){ .kind = REPLY_TEXT, .text = text, .depth = 1, .at = { at } });
@@ -472,10 +525,15 @@ static void tries_again(void)
 int main(void)
 {
 	static const struct ktap_case cases[] = {
-		{ "whose an answer is", whose },	{ "how long it may be", how_long },
-		{ "how long it may take", patience },	{ "when something is due", until_it_is_due },
-		{ "when its own is due", own_is_due },	{ "when it listens", listens },
-		{ "what time it is", what_time_it_is }, { "when it is tried again", tries_again },
+		{ "whose an answer is", whose },
+		{ "how long it may be", how_long },
+		{ "how long it may take", patience },
+		{ "when something is due", until_it_is_due },
+		{ "when its own is due", own_is_due },
+		{ "when it listens", listens },
+		{ "a command that does not read", waits_for_the_command },
+		{ "what time it is", what_time_it_is },
+		{ "when it is tried again", tries_again },
 	};
 
 	return ktap_run(cases, sizeof(cases) / sizeof(*cases));
