@@ -249,8 +249,14 @@ static void versions(void)
 
 static void requests(void)
 {
-	static const char limits[] = "url https://a/\nca /ca.pem\nseconds 7\nconnect 3\nbytes 1000\n";
-	static char long_one[FETCH_MESSAGE_MAX + 1];
+	static const struct fetch_request limited = { .url = "https://a/",
+						      .ca = "/ca.pem",
+						      .seconds = 7,
+						      .connect = 3,
+						      .bytes = 1000,
+						      .floor = 1,
+						      .floor_seconds = 1 };
+	static char long_one[FETCH_MESSAGE_MAX + 1], limits[FETCH_MESSAGE_MAX];
 	int fds[3] = { a_file, a_file, a_file };
 
 	memset(long_one, 'x', sizeof(long_one));
@@ -274,7 +280,7 @@ static void requests(void)
 	runs("a request");
 	asks(key, sizeof(key) - 1, fds, 2);
 	runs("a signature");
-	asks(limits, sizeof(limits) - 1, fds, 1);
+	asks(limits, fetch_request_write(limits, sizeof(limits), &limited), fds, 1);
 	runs("with limits");
 }
 

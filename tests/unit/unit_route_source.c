@@ -449,6 +449,135 @@ static void cannot_go_on(void)
 	ends("the routes of table 666: no memory for its routes: Cannot allocate memory");
 }
 
+/* --- What one notice says --- */
+
+/* One notice after the other, and what is known then. */
+static void judged(void)
+{
+	static const struct {
+		const char *what;
+		uint16_t type, flags;
+		uint8_t kind, last; /* last: of the address */
+		uint32_t nexthop;
+		const char *known;
+	} steps[] = {
+		{ "another type", RTM_NEWROUTE, 0, RTN_UNICAST, 1, 0, "0 here, 1 elsewhere, others" },
+		{ "one of ours", RTM_NEWROUTE, 0, RTN_BLACKHOLE, 1, 0, "1 here, 1 elsewhere, others" },
+		{ "another goes", RTM_DELROUTE, 0, RTN_UNICAST, 1, 0, "1 here, 2 elsewhere, others" },
+		{ "ours goes", RTM_DELROUTE, 0, RTN_BLACKHOLE, 1, 0, "0 here, 2 elsewhere, others" },
+		{ "a nexthop goes", RTM_DELNEXTHOP, 0, 0, 0, 0, "0 here, 3 elsewhere, others" },
+		{ "one by a nexthop", RTM_NEWROUTE, 0, RTN_BLACKHOLE, 2, 5, "1 here, 3 elsewhere, nexthop, others" },
+		{ "a nexthop comes", RTM_NEWNEXTHOP, 0, 0, 0, 0, "1 here, 4 elsewhere, nexthop, others" },
+		{ "a nexthop goes", RTM_DELNEXTHOP, 0, 0, 0, 0, "1 here, 5 elsewhere, maybe, nexthop, others" },
+		{ NULL, 0, 0, 0, 0, 0, "0 here, 0 elsewhere" },
+		{ "one of ours", RTM_NEWROUTE, 0, RTN_BLACKHOLE, 3, 0, "1 here, 0 elsewhere" },
+		{ "ours in its place", RTM_NEWROUTE, NLM_F_REPLACE, RTN_BLACKHOLE, 3, 0, "1 here, 0 elsewhere" },
+		{ "another in its place", RTM_NEWROUTE, NLM_F_REPLACE, RTN_UNICAST, 3, 0,
+		  "0 here, 1 elsewhere, others" },
+		{ "in place of nothing", RTM_NEWROUTE, NLM_F_REPLACE, RTN_UNICAST, 4, 0,
+		  "0 here, 2 elsewhere, others" },
+		{ "one of ours", RTM_NEWROUTE, 0, RTN_BLACKHOLE, 5, 0, "1 here, 2 elsewhere, others" },
+		{ "among others", RTM_NEWROUTE, NLM_F_REPLACE, RTN_BLACKHOLE, 5, 0,
+		  "1 here, 2 elsewhere, gap, others" },
+		{ "ours goes", RTM_DELROUTE, 0, RTN_BLACKHOLE, 5, 0, "0 here, 2 elsewhere, gap, others" },
+		{ NULL, 0, 0, 0, 0, 0, "0 here, 0 elsewhere" },
+		{ "one of ours", RTM_NEWROUTE, 0, RTN_BLACKHOLE, 6, 0, "1 here, 0 elsewhere" },
+		{ "its twin", RTM_NEWROUTE, NLM_F_APPEND, RTN_BLACKHOLE, 6, 0, "1 here, 0 elsewhere" },
+		{ "one of them goes", RTM_DELROUTE, 0, RTN_BLACKHOLE, 6, 0, "0 here, 0 elsewhere, gap" },
+	};
+	struct route_source is = { .wish = { TABLE, 0, 1 << RTN_BLACKHOLE } };
+
+	if (routes_begin(&is.table, 0))
+		abort();
+	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
+		struct nlmsghdr *m = message(steps[i].type, 4, 0x2d000000 | steps[i].last, steps[i].nexthop);
+		char text[100];
+
+		((struct rtmsg *)nl_payload(m))->rtm_type = steps[i].kind;
+		m->nlmsg_flags = steps[i].flags;
+		if (!steps[i].what) {
+			routes_end(&is.table);
+			is = (struct route_source){ .wish = is.wish };
+			if (routes_begin(&is.table, 0))
+				abort();
+		} else if (take(&is, m, 1000 + (int64_t)i)) {
+			abort();
+		}
+		snprintf(text, sizeof(text), "%zu here, %" PRIu64 " elsewhere%s%s%s%s", is.table.here, is.elsewhere,
+			 is.gap ? ", gap" : "", is.maybe ? ", maybe" : "", is.by_nexthop ? ", nexthop" : "",
+			 is.others ? ", others" : "");
+		CHECK(!strcmp(text, steps[i].known), "%zu, %s: '%s', not '%s'", i, steps[i].what ?: "anew", text,
+		      steps[i].known);
+	}
+	routes_end(&is.table);
+}
+
+/* What is no route that is wanted, by one thing each. */
+static void not_wanted(void)
+{
+	static const struct route_wish wish = { TABLE, 0, 1 << RTN_BLACKHOLE }, four = { TABLE, 4, 1 << RTN_BLACKHOLE },
+				       all = { TABLE, 0, ~0ULL };
+	struct nlmsghdr *m;
+	struct rtmsg *h;
+	struct route r;
+
+#define ANEW(family)                                              \
+	do {                                                      \
+		m = message(RTM_NEWROUTE, family, 0x2d010203, 0); \
+		h = nl_payload(m);                                \
+	} while (0)
+	ANEW(4);
+	CHECK(route_read(&r, &wish, m) == SAYS_HERE && r.family == 4 && r.length == 32 && r.type == RTN_BLACKHOLE,
+	      "IPv4");
+	CHECK(route_read(&r, &four, m) == SAYS_HERE, "IPv4 alone");
+	m->nlmsg_len = NLMSG_HDRLEN + sizeof(*h) - 1;
+	CHECK(route_read(&r, &wish, m) == SAYS_NOTHING, "it is cut");
+	m->nlmsg_len = NLMSG_HDRLEN + sizeof(*h);
+	CHECK(route_read(&r, &wish, m) == SAYS_NOTHING, "it is of another table");
+	h->rtm_table = 7;
+	CHECK(route_read(&r, &(struct route_wish){ 7, 0, ~0ULL }, m) == SAYS_HERE && !r.first, "it is of that table");
+	ANEW(6);
+	h->rtm_dst_len = 128;
+	h->rtm_tos = 4;
+	h->rtm_protocol = 9;
+	CHECK(route_read(&r, &wish, m) == SAYS_HERE && r.family == 6 && r.first == (ip6)0x2d010203 << 96 &&
+		      r.tos == 4 && r.protocol == 9 && !r.has && !r.metric,
+	      "IPv6");
+	CHECK(route_read(&r, &four, m) == SAYS_NOTHING, "IPv6, and not wanted");
+	h->rtm_dst_len = 129;
+	CHECK(route_read(&r, &wish, m) == SAYS_NOTHING, "a length of 129");
+	ANEW(4);
+	h->rtm_dst_len = 33;
+	CHECK(route_read(&r, &wish, m) == SAYS_NOTHING, "a length of 33");
+	ANEW(4);
+	h->rtm_family = AF_UNIX;
+	CHECK(route_read(&r, &wish, m) == SAYS_NOTHING, "another family");
+	ANEW(4);
+	h->rtm_src_len = 1;
+	CHECK(route_read(&r, &wish, m) == SAYS_NOTHING, "from somewhere");
+	ANEW(6);
+	h->rtm_flags = RTM_F_CLONED;
+	CHECK(route_read(&r, &wish, m) == SAYS_NOTHING, "a copy");
+	ANEW(4);
+	m->nlmsg_type = RTM_NEWADDR;
+	CHECK(route_read(&r, &wish, m) == SAYS_NOTHING, "an address");
+	for (int type = 62; type < 66; type++) {
+		ANEW(4);
+		h->rtm_type = (uint8_t)type;
+		CHECK(route_read(&r, &all, m) == (type < 64 ? SAYS_HERE : SAYS_OTHER), "type %d", type);
+	}
+	/* Too short to be what they are called. */
+	ANEW(4);
+	nl_put(m, RTA_PRIORITY, 3, "abc");
+	nl_put(m, RTA_TABLE, 3, "abc");
+	nl_put(m, RTA_DST, 3, "abc");
+	CHECK(route_read(&r, &wish, m) == SAYS_HERE && !r.metric && !r.first, "short attributes");
+	ANEW(4);
+	nl_put_u32(m, RTA_PRIORITY, 0x01020304);
+	CHECK(route_read(&r, &wish, m) == SAYS_HERE && r.metric == 0x01020304 && r.first == 0x2d010203, "its metric");
+#undef ANEW
+}
+
 int main(void)
 {
 	static const struct ktap_case cases[] = {
@@ -460,6 +589,8 @@ int main(void)
 		{ "when all is read again", planned },
 		{ "notices that are lost", gaps },
 		{ "what cannot go on", cannot_go_on },
+		{ "what one notice says", judged },
+		{ "what is not wanted", not_wanted },
 	};
 
 	return ktap_run(cases, sizeof(cases) / sizeof(*cases));

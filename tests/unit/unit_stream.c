@@ -428,12 +428,16 @@ static void large_pipe(void)
 /* What was written whole is taken before its end is one. */
 static void lines_before_the_end(void)
 {
+	char text[20];
 	size_t length;
 	struct stream s;
 	char *line;
 
 	if (!shared(&s, false))
 		return;
+	stream_acknowledge(&s, 0);
+	stream_acknowledge(&s, 3);
+	CHECK(heard(text, sizeof(text)) == 5 && !strcmp(text, "ok 3\n"), "'%s' is told at once", text);
 	CHECK(write(other, "a\nb", 3) == 3 && stream_read(&s), "no bytes");
 	shutdown(other, SHUT_WR);
 	CHECK(!stream_read(&s) && !s.ended && !s.bad_n, "it has ended");
