@@ -562,6 +562,8 @@ static int drained = -1; /* read while something is waited for */
 static unsigned int waits;
 static int waits_for; /* what it would read from, or -1 */
 static void (*on_wait)(void);
+static bool does_not_wait;
+static char waited_for[80];
 pid_t __real_fork(void);
 pid_t __wrap_fork(void);
 void __real_stop_poll(struct pollfd *fds, nfds_t n, const struct timespec *time);
@@ -594,6 +596,11 @@ void __wrap_stop_poll(struct pollfd *fds, nfds_t n, const struct timespec *time)
 	waits_for = fds[0].fd;
 	if (on_wait)
 		on_wait();
+	if (does_not_wait) {
+		snprintf(waited_for, sizeof(waited_for), "%d %d, %lld.%09ld s", fds[0].fd, fds[1].fd,
+			 time ? (long long)time->tv_sec : -1, time ? time->tv_nsec : 0);
+		return;
+	}
 	if (drained >= 0)
 		drain(drained, text, sizeof(text));
 	__real_stop_poll(fds, n, time);
@@ -815,6 +822,28 @@ static void stopped(void)
 	CHECK(waitpid(s.child, NULL, WNOHANG) < 0 && errno == ECHILD, "it is still there");
 }
 
+static void how_long_it_waits(void)
+{
+	static const struct {
+		int milliseconds;
+		bool reads, due;
+		const char *is;
+	} cases[] = {
+		{ -1, true, false, "5 -1, -1.000000000 s" },  { 0, true, false, "5 -1, 0.000000000 s" },
+		{ 1, true, false, "5 -1, 0.001000000 s" },    { 999, true, true, "5 6, 0.999000000 s" },
+		{ 1000, false, true, "-1 6, 1.000000000 s" }, { 12345, false, true, "-1 6, 12.345000000 s" },
+	};
+
+	does_not_wait = true;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct stream s = { .in = 5, .out = 6, .due = cases[i].due };
+
+		wait_for(&s, cases[i].reads, cases[i].milliseconds);
+		CHECK(!strcmp(waited_for, cases[i].is), "case %zu: '%s'", i, waited_for);
+	}
+	does_not_wait = false;
+}
+
 static int reader, writer;
 
 /* There is room again, and a line. */
@@ -913,6 +942,7 @@ int main(void)
 		{ "no room", no_room },
 		{ "answers that are kept", kept_answers },
 		{ "the next word", next_word },
+		{ "how long it waits", how_long_it_waits },
 		{ "what is told meanwhile", tells_meanwhile },
 		{ "without memory", without_memory },
 	};

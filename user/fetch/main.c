@@ -25,7 +25,7 @@
 #define HEADER_MOST 8192
 #define CPU_SECONDS 120
 
-/* The descriptors that come with it, or -1. */
+/* The descriptors that come with it stay -1 where there are none. No more than 0: nothing that is whole. */
 static ssize_t receive(char *message, size_t size, int *body, int *headers)
 {
 	char control[CMSG_SPACE(2 * sizeof(int))] __attribute__((aligned(__alignof__(struct cmsghdr)))) = "";
@@ -34,16 +34,16 @@ static ssize_t receive(char *message, size_t size, int *body, int *headers)
 		.msg_iov = &data, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof(control)
 	};
 	ssize_t n = recvmsg(ASKED, &m, MSG_CMSG_CLOEXEC);
-	const struct cmsghdr *c = n > 0 ? CMSG_FIRSTHDR(&m) : NULL;
+	const struct cmsghdr *c = CMSG_FIRSTHDR(&m);
 
-	if (n > 0 && m.msg_flags & (MSG_TRUNC | MSG_CTRUNC))
-		return -EMSGSIZE;
+	if (m.msg_flags & (MSG_TRUNC | MSG_CTRUNC))
+		return 0;
 	if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS) {
 		memcpy(body, CMSG_DATA(c), sizeof(*body));
 		if (c->cmsg_len >= CMSG_LEN(2 * sizeof(int)))
 			memcpy(headers, CMSG_DATA(c) + sizeof(*body), sizeof(*headers));
 	}
-	return n < 0 ? -errno : n;
+	return n;
 }
 
 static void verify(const struct fetch_request *request, int signature, int list, struct fetch_answer *answer)
@@ -63,10 +63,11 @@ static void verify(const struct fetch_request *request, int signature, int list,
 static int arrange(int body, int signature)
 {
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC), at = fcntl(body, F_DUPFD_CLOEXEC, SIGNATURE + 1);
-	int also = signature < 0 ? -1 : fcntl(signature, F_DUPFD_CLOEXEC, SIGNATURE + 1);
+	int also = fcntl(signature, F_DUPFD_CLOEXEC, SIGNATURE + 1);
+	bool checks = signature != -1;
 
-	if (null < 0 || at < 0 || dup2(null, 1) < 0 || dup2(null, 2) < 0 || dup2(at, BODY) < 0 ||
-	    (signature >= 0 && dup2(also, SIGNATURE) < 0) || close_from(signature < 0 ? SIGNATURE : SIGNATURE + 1))
+	if (null < 0 || at < 0 || dup2(null, 1) != 1 || dup2(null, 2) != 2 || dup2(at, BODY) != BODY ||
+	    (checks && dup2(also, SIGNATURE) != SIGNATURE) || close_from(checks ? SIGNATURE + 1 : SIGNATURE))
 		return because(-errno, "it cannot arrange its files: %s", strerror(errno));
 	return 0;
 }
@@ -74,9 +75,9 @@ static int arrange(int body, int signature)
 static int read_headers(int fd, char text[HEADER_MOST])
 {
 	size_t n = 0;
-	ssize_t got = 1;
+	ssize_t got = 0;
 
-	while (fd >= 0 && n < HEADER_MOST - 1 && (got = read(fd, text + n, HEADER_MOST - 1 - n)) > 0)
+	while (fd >= 0 && (got = read(fd, text + n, HEADER_MOST - 1 - n)) > 0)
 		n += (size_t)got;
 	text[n] = '\0';
 	if (got < 0 || n == HEADER_MOST - 1 || strlen(text) != n)
@@ -117,7 +118,7 @@ int main(int argc, char **argv)
 
 	if (argc > 1 && !strcmp(argv[1], "--version"))
 		return puts("xdp-bloom-fetch " VERSION) < 0;
-	n = argc > 1 ? -EINVAL : receive(message, sizeof(message), &body, &also);
+	n = argc > 1 ? 0 : receive(message, sizeof(message), &body, &also);
 	if (n <= 0 || body < 0 || !fetch_request_read(&request, message, (size_t)n) || (*request.key && also < 0)) {
 		fputs("xdp-bloom-fetch: 'xdp-bloom load NAME https://...' starts it\n", stderr);
 		return EXIT_ERROR;
