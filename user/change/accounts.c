@@ -88,8 +88,7 @@ static int find_or_add(struct change *change, const char *name, size_t most, str
 	a->at = grown;
 	a->at[a->n] = (struct account_held){ .is = fresh };
 	a->last = a->n++;
-	qsort(a->at, a->n, sizeof(*a->at), by_id);
-	*found = find(a, name);
+	*found = &a->at[a->last];
 	return 0;
 }
 
