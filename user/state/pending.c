@@ -115,25 +115,36 @@ int64_t pending_left(const struct pending *pending, int64_t at_least)
 	return pending->due > boot ? pending->due - boot : 0;
 }
 
+static int ban_of(const struct state *s, const char *name, struct prefix *p)
+{
+	if (prefix_parse(name, strlen(name), &p->first, &p->length))
+		return because(-EUCLEAN, "%s: '%s' waits for confirmation, and is no prefix", s->directory, name);
+	return 0;
+}
+
 /* What the ban was before, if it was one: a key of the table that waits. */
 static int keep_ban(struct state *s, const char *name, const char *sql)
 {
-	struct addr first;
-	unsigned int length;
+	struct prefix p;
 
-	if (prefix_parse(name, strlen(name), &first, &length))
-		return because(-EUCLEAN, "%s: '%s' waits for confirmation, and is no prefix", s->directory, name);
-	return state_ban_statement(s, sql, first, length);
+	return ban_of(s, name, &p) ?: state_ban_statement(s, sql, p.first, p.length);
 }
 
 /* Those of the fleet hear what has become of it. */
-static int say_ban(struct state *s, const char *name)
+static int undo_ban(struct state *s, const char *name)
 {
 	struct prefix p;
+	int err = ban_of(s, name, &p);
 
-	if (prefix_parse(name, strlen(name), &p.first, &p.length))
-		return -EUCLEAN;
-	return state_own_changed(s, &p, NULL, false);
+	state_bans_uncounted(s);
+	return err ?:
+	       state_ban_statement(s, "DELETE FROM ban WHERE family = ? AND length = ? AND first = ?", p.first,
+				   p.length) ?:
+	       state_ban_statement(s,
+				   "INSERT INTO ban SELECT * FROM ban_before"
+				   " WHERE family = ? AND length = ? AND first = ?",
+				   p.first, p.length) ?:
+	       state_own_changed(s, &p, NULL, false);
 }
 
 static int keep_before(struct state *s, const struct pending *pending)
@@ -323,6 +334,23 @@ int state_pending_forget(struct state *s, enum pending_kind kind, const char *na
 	return state_feed_forget(s, name) ?: state_put(s, "DELETE FROM list WHERE name = ?" BEFORE, "s", name);
 }
 
+static int undo_image(struct state *s)
+{
+	state_bans_uncounted(s);
+	return state_put(s, "DELETE FROM setting WHERE name = 'image'", "") ?:
+	       state_put(s,
+			 "INSERT INTO setting SELECT 'image', before FROM pending WHERE kind = 4"
+			 " AND before NOT NULL", "") ?:
+	       state_said_back(s) ?:
+	       /* What was banned since stays; of the same prefix what ends later. */
+	       state_put(s,
+			 "INSERT INTO ban SELECT * FROM ban_before WHERE true"
+			 " ON CONFLICT (family, length, first) DO UPDATE SET added = excluded.added,"
+			 " expires = excluded.expires, reason = excluded.reason, due = excluded.due"
+			 " WHERE " ROW_ENDS_LATER("excluded", "ban"), "") ?:
+	       state_joined(s) ? state_fleet_say_all(s) : 0;
+}
+
 static int undo(struct state *s, const struct pending *pending)
 {
 	const char *name = pending->name;
@@ -346,30 +374,12 @@ static int undo(struct state *s, const struct pending *pending)
 				 "s", name)
 			       ?: state_scope_kind(s, name);
 	case PENDING_BAN:
-		state_bans_uncounted(s);
-		return keep_ban(s, name, "DELETE FROM ban WHERE family = ? AND length = ? AND first = ?") ?:
-		       keep_ban(s, name,
-				"INSERT INTO ban SELECT * FROM ban_before"
-				" WHERE family = ? AND length = ? AND first = ?") ?:
-		       say_ban(s, name);
+		return undo_ban(s, name);
 	case PENDING_IMAGE:
-		state_bans_uncounted(s);
-		return state_put(s, "DELETE FROM setting WHERE name = 'image'", "") ?:
-		       state_put(s,
-				 "INSERT INTO setting SELECT 'image', before FROM pending WHERE kind = 4"
-				 " AND before NOT NULL", "") ?:
-		       state_said_back(s) ?:
-		       /* What was banned since stays; of the same prefix what ends later. */
-		       state_put(s,
-				 "INSERT INTO ban SELECT * FROM ban_before WHERE true"
-				 " ON CONFLICT (family, length, first) DO UPDATE SET added = excluded.added,"
-				 " expires = excluded.expires, reason = excluded.reason, due = excluded.due"
-				 " WHERE " ROW_ENDS_LATER("excluded", "ban"), "") ?:
-		       state_joined(s) ? state_fleet_say_all(s) : 0;
-	case PENDING_KINDS:
+	case PENDING_KINDS: /* no row has it */
 		break;
 	}
-	return -EUCLEAN;
+	return undo_image(s);
 }
 
 int state_pending_undo(struct state *state, const struct pending *pending)
