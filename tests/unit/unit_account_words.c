@@ -202,6 +202,8 @@ static void make(void)
 	ENOUGH(!say("z", "198.51.100.2", 8000) && taken && !say("z", "198.51.100.4", 8000) && taken);
 	ENOUGH(!say("a", "198.51.100.4", 9000) && taken && !say("q", "198.51.100.5", 6000) && taken);
 	ENOUGH(!say("z", "198.51.100.3", 6000) && taken && !say("guest", "198.51.100.6", 6000) && taken);
+	/* Others, each of which is like the one before but for one thing. */
+	ENOUGH(!say("guest", "203.0.113.0", 6000) && taken && !say("guest", "203.0.113.0/24", 6000) && taken);
 	end(true);
 }
 

@@ -26,9 +26,39 @@ static int made_own(const struct context *context, const struct end_key *keys, s
 #define own_addresses made_needs
 #define kernel_own    made_own
 
-#include "change/detector.c"
 #include "own_state.h"
+#include "base/grow.h"
+#include "change/ends.h"
 #include "state/kept_image.h"
+#include "state/limits.h"
+#include "state/proven.h"
+
+static int until = -1; /* so many calls succeed before one fails; -1: all of them */
+static bool failed;
+
+static int fails(void)
+{
+	bool is = !until;
+
+	until -= until >= 0;
+	failed = failed || is;
+	return is ? because(-EIO, "a call fails") : 0;
+}
+
+#define CALL(function, ...)		       (fails() ?: function(__VA_ARGS__))
+#define ranges_subtract(...)		       CALL(ranges_subtract, __VA_ARGS__)
+#define ranges_union(...)		       CALL(ranges_union, __VA_ARGS__)
+#define lists_in_force(...)		       CALL(lists_in_force, __VA_ARGS__)
+#define state_allowed(...)		       CALL(state_allowed, __VA_ARGS__)
+#define state_list_whole_set(state, list, set) (*(set) = RANGES_EMPTY, CALL(state_list_whole_set, state, list, set))
+#define state_proven(...)		       CALL(state_proven, __VA_ARGS__)
+#define state_ladder(...)		       CALL(state_ladder, __VA_ARGS__)
+#define grow(...)			       (fails() ? NULL : grow(__VA_ARGS__))
+#define calloc(...)			       (fails() ? NULL : calloc(__VA_ARGS__))
+#include "change/detector.c"
+#undef state_allowed
+#undef grow
+#undef calloc
 
 /* --- The machine --- */
 
@@ -434,6 +464,54 @@ static void its_own_addresses(void)
 	state_close(s);
 }
 
+/* Whoever asked gets the error of each. */
+static void each_call_fails(void)
+{
+	struct own_told before = { 0 };
+	struct limits limits;
+	struct state *s;
+
+	machine.own[0] = "192.0.2.1";
+	machine.own[1] = machine.need[1] = NULL;
+	machine.need[0] = "192.0.3.1";
+	empty_directory();
+	s = opened(true);
+	if (!s)
+		return;
+	put_list(s, "allowed", LIST_ALLOW, 0, "192.0.2.0/24");
+	put_list(s, "some", LIST_TRUST, 4, "192.0.3.0/24 192.0.4.1");
+	limits_put(s, THEN_BAN, 100);
+	limits = state_limits(s);
+	for (int at = 0; at < 100; at++) {
+		struct detector d = { 0 };
+		int err;
+
+		failed = false;
+		until = at;
+		err = detector_fill(&d, s);
+		until = -1;
+		CHECK(failed ? err_is(err, EIO) || err_is(err, ENOMEM) : !err, "call %d: %s", at, reason(err));
+		detector_free(&d);
+		if (!failed)
+			break;
+	}
+	for (int at = 0; at < 100; at++) {
+		int err;
+
+		failed = false;
+		until = at;
+		told.times = 0;
+		err = detector_follow(&own_context, &limits, &before);
+		until = -1;
+		CHECK(failed ? err_is(err, ENOMEM) && !told.times && !before.n : !err && before.n == 1, "call %d: %s",
+		      at, reason(err));
+		if (!failed)
+			break;
+	}
+	own_told_free(&before);
+	state_close(s);
+}
+
 int main(void)
 {
 	static const struct ktap_case cases[] = {
@@ -441,6 +519,7 @@ int main(void)
 		{ "whom it never bans", whom_it_never_bans },
 		{ "for how long, where, and on whose account", the_rest },
 		{ "this machine's own addresses", its_own_addresses },
+		{ "each call fails", each_call_fails },
 	};
 
 	return own_state_run(cases, sizeof(cases) / sizeof(*cases));

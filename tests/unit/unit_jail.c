@@ -7,6 +7,7 @@
 #include <sys/random.h>
 
 #include "base/clock.h"
+#include "base/grow.h"
 #include "base/log.h"
 #include "change/accounts.h"
 #include "change/change.h"
@@ -132,28 +133,60 @@ static int64_t given_boot(void)
 	return passed * 1000000000;
 }
 
+static bool no_random;
+
 /* Half of all. */
 static ssize_t given_random(void *to, size_t n, unsigned int flags)
 {
 	(void)flags;
+	if (no_random)
+		return -1;
 	*(uint32_t *)to = 1U << 31;
 	return (ssize_t)n;
 }
 
-#define kernel_seen	  given_seen
-#define seen_free(seen)	  ((void)(seen))
-#define own_addresses	  given_needs
-#define state_allowed	  given_allowed
-#define account_own_put	  given_put
-#define event(...)	  given_event(__VA_ARGS__)
-#define kernel_spare	  given_spare
-#define kernel_unjail_set given_unjail
-#define time(to)	  given_time(to)
-#define clock_boot	  given_boot
-#define getrandom	  given_random
+static int succeed = -1; /* so many calls succeed before one fails; -1: all of them */
+static bool failed;
+
+static int fails(void)
+{
+	bool is = !succeed;
+
+	succeed -= succeed >= 0;
+	failed = failed || is;
+	return is ? because(-EIO, "a call fails") : 0;
+}
+
+#define CALL(function, ...)	 (fails() ?: function(__VA_ARGS__))
+#define ranges_add_prefix(...)	 CALL(ranges_add_prefix, __VA_ARGS__)
+#define ranges_finish(...)	 CALL(ranges_finish, __VA_ARGS__)
+#define ranges_union(...)	 CALL(ranges_union, __VA_ARGS__)
+#define state_open(...)		 CALL(state_open, __VA_ARGS__)
+#define state_bans_set(...)	 CALL(state_bans_set, __VA_ARGS__)
+#define state_ladder(...)	 CALL(state_ladder, __VA_ARGS__)
+#define state_strike_get(...)	 CALL(state_strike_get, __VA_ARGS__)
+#define state_strike_put(...)	 CALL(state_strike_put, __VA_ARGS__)
+#define state_strikes_fall(...)	 CALL(state_strikes_fall, __VA_ARGS__)
+#define state_strikes_bound(...) CALL(state_strikes_bound, __VA_ARGS__)
+#define grow(...)		 (fails() ? NULL : grow(__VA_ARGS__))
+#define calloc(...)		 (fails() ? NULL : calloc(__VA_ARGS__))
+
+#define kernel_seen	       given_seen
+#define seen_free(seen)	       ((void)(seen))
+#define own_addresses(...)     CALL(given_needs, __VA_ARGS__)
+#define state_allowed(...)     CALL(given_allowed, __VA_ARGS__)
+#define account_own_put(...)   CALL(given_put, __VA_ARGS__)
+#define event(...)	       given_event(__VA_ARGS__)
+#define kernel_spare(...)      CALL(given_spare, __VA_ARGS__)
+#define kernel_unjail_set(...) CALL(given_unjail, __VA_ARGS__)
+#define time(to)	       given_time(to)
+#define clock_boot	       given_boot
+#define getrandom	       given_random
 #include "change/jail.c"
 #undef event
 #undef time
+#undef grow
+#undef calloc
 
 /* --- What happens ------------------------------------------------------------------------------------------------- */
 
@@ -364,6 +397,90 @@ static void many(void)
 	}
 }
 
+/* Of IPv6 it is said of the network. */
+static void needed6(void)
+{
+	static const struct own_address within = { .addr = { (ip6)0x20010db800050005 << 64 | 1, 6 },
+						   .source = { (ip6)0x20010db800050005 << 64 | 1, 6 },
+						   .what = "a name server" };
+
+	none();
+	own_need = &within;
+	add6(0x20010db800050004, 3000, C(SYN));
+	add6(0x20010db800050005, 3000, C(SYN));
+	add6(0x20010db800050006, 3000, C(SYN));
+	at_once();
+}
+
+static void without_random(void)
+{
+	none();
+	add4(0xcb007107, 3000, C(SYN));
+	no_random = true;
+	moves();
+	no_random = false;
+}
+
+static int move_some(void)
+{
+	struct change change = { .context = &own_context, .state = opened(true) };
+	struct ranges before = RANGES_EMPTY;
+	int err;
+
+	ENOUGH(change.state);
+	ENOUGH(!(ranges_add_prefix)(&before, (struct addr){ 0xcb007101, 4 }, 32) && !(ranges_finish)(&before));
+	err = jail_move(&change, NULL, &before);
+	ranges_free(&before);
+	state_close(change.state);
+	jail_free(&change.jail);
+	return err;
+}
+
+static int spare_some(void)
+{
+	struct ranges needed;
+	int err = jail_spare(&own_context, &needed);
+
+	ranges_free(&needed);
+	return err;
+}
+
+static int look(void)
+{
+	struct prefix *at;
+	struct ranges set;
+	size_t n;
+	int err = jail_all(&own_context, &at, &n) ?: jail_set(&own_context, &set);
+
+	free(at);
+	ranges_free(&set);
+	return err;
+}
+
+/* Whoever asked gets the error of each. */
+static void each_call_fails(void)
+{
+	static const struct own_address gateway = { .addr = { 0xcb007101, 4 }, .what = "a gateway in use" };
+	static int (*const all[])(void) = { move_some, spare_some, look };
+
+	own_need = &gateway;
+	none();
+	add4(0xcb007101, 3000, C(SYN));
+	add4(0xcb007102, 3000, C(SYN));
+	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
+		for (int at = 0; at < 100; at++) {
+			int err;
+
+			failed = false;
+			succeed = at;
+			err = all[i]();
+			succeed = -1;
+			if (!failed)
+				break;
+			printf("%zu, call %d: %s\n", i, at, reason(err));
+		}
+}
+
 static void tell(const char *name, void (*happen)(void))
 {
 	shows_begin(&shows);
@@ -380,6 +497,9 @@ static void word_for_word(void)
 	tell("climbs", climbs);
 	tell("not these", not_these);
 	tell("many", many);
+	tell("needed of IPv6", needed6);
+	tell("without a random number", without_random);
+	tell("each call fails", each_call_fails);
 }
 
 int main(void)
