@@ -5,6 +5,8 @@
  */
 #include "own_state.h"
 
+#include "base/grow.h"
+#include "change/ends.h"
 #include "base/log.h"
 #include "edited.h"
 #include "shown.h"
@@ -309,6 +311,43 @@ __attribute__((format(printf, 3, 4))) static void given_event(const struct conte
 	line("event of generation %llu: %s", e.generation, text);
 }
 
+static int succeed = -1; /* so many calls succeed before one fails; -1: all of them */
+static const char *failed;
+
+static int fails(const char *what)
+{
+	bool is = !succeed;
+
+	succeed -= succeed >= 0;
+	failed = is ? what : failed;
+	return is ? because(-EIO, "a call fails") : 0;
+}
+
+#define CALL(function, ...)	  (fails(#function) ?: function(__VA_ARGS__))
+#define ranges_add_prefix(...)	  CALL(ranges_add_prefix, __VA_ARGS__)
+#define ranges_finish(...)	  CALL(ranges_finish, __VA_ARGS__)
+#define ranges_union(to, ...)	  (*(to) = RANGES_EMPTY, CALL(ranges_union, to, __VA_ARGS__))
+#define ranges_subtract(to, ...)  (*(to) = RANGES_EMPTY, CALL(ranges_subtract, to, __VA_ARGS__))
+#define ranges_intersect(to, ...) (*(to) = RANGES_EMPTY, CALL(ranges_intersect, to, __VA_ARGS__))
+#define state_allowed(...)	  CALL(state_allowed, __VA_ARGS__)
+#define state_bans_sets(...)	  CALL(state_bans_sets, __VA_ARGS__)
+#define state_ban_get(...)	  CALL(state_ban_get, __VA_ARGS__)
+#define state_ban_around(...)	  CALL(state_ban_around, __VA_ARGS__)
+#define state_bans_ending(...)	  CALL(state_bans_ending, __VA_ARGS__)
+#define state_lists(...)	  CALL(state_lists, __VA_ARGS__)
+#define state_list_whole_set(...) CALL(state_list_whole_set, __VA_ARGS__)
+#define state_set(...)		  CALL(state_set, __VA_ARGS__)
+#define state_commit(...)	  CALL(state_commit, __VA_ARGS__)
+#define owned_settle(...)	  CALL(owned_settle, __VA_ARGS__)
+#define edit_unban4(...)	  CALL(edit_unban4, __VA_ARGS__)
+#define edit_unban6(...)	  CALL(edit_unban6, __VA_ARGS__)
+#define edit_ban(...)		  CALL(edit_ban, __VA_ARGS__)
+#define edit_worthwhile(...)	  CALL(edit_worthwhile, __VA_ARGS__)
+#define ends_read(...)		  CALL(ends_read, __VA_ARGS__)
+#define ends_drop(...)		  CALL(ends_drop, __VA_ARGS__)
+#define grow(...)		  (fails("grow") ? NULL : grow(__VA_ARGS__))
+#define malloc(...)		  (fails("malloc") ? NULL : malloc(__VA_ARGS__))
+
 #define live_map	 given_map
 #define live_map_failed	 given_map_failed
 #define kernel_release	 given_release
@@ -333,6 +372,8 @@ __attribute__((format(printf, 3, 4))) static void given_event(const struct conte
 #include "change/live_bans.c"
 #undef warn
 #undef note
+#undef grow
+#undef malloc
 
 /* --- What is done to it --- */
 
@@ -813,6 +854,61 @@ static void by_chance(void)
 	end();
 }
 
+/* What was touched, and then each call on its way into force. */
+static void each_call_fails(void)
+{
+	static const struct {
+		const char *bans, *does, *need, *scoped;
+		bool bits;
+	} worlds[] = {
+		{ "+45.9.0.1 ~45.9.0.2 +2001:db8:a::/48 +2001:db8:a:1::/64",
+		  "+46.0.0.1 ~46.0.0.2 -45.9.0.1 -2001:db8:a:1::/64", NULL, NULL, false },
+		{ "+45.9.0.1", "+46.0.0.1", "46.0.0.2", NULL, true },
+		{ "+45.9.0.1", "+47.0.0.3 +2001:db8:b::/64", NULL, "47.0.0.1 47.0.0.2", false },
+	};
+
+	for (size_t i = 0; i < sizeof(worlds) / sizeof(*worlds); i++)
+		for (int at = 0; at < 200; at++) {
+			struct touched t = { 0 };
+			struct state *s = kept(LISTS_OF_BOTH);
+			int err;
+
+			ENOUGH(!(state_set)(s, "exact", !worlds[i].bits));
+			if (worlds[i].scoped)
+				put_list_of(s, "scoped", LIST_BAN, "tcp/22", worlds[i].scoped);
+			orders(s, worlds[i].bans, NULL);
+			begin(s);
+			ENOUGH(!(state_commit)(s));
+			state_close(s);
+			need = worlds[i].need;
+			s = opened(true);
+			ENOUGH(s);
+			orders(s, worlds[i].does, &t);
+			failed = NULL;
+			succeed = at;
+			err = put_in_force(s, &t);
+			succeed = -1;
+			state_close(s);
+			line("call %d, %s: %s", at, failed ?: "none", err ? reason(err) : "done");
+			end();
+			if (!failed)
+				break;
+		}
+	for (int at = 0; at < 200; at++) {
+		struct touched t = { 0 };
+		int err;
+
+		failed = NULL;
+		succeed = at;
+		err = touched_add(&t, (struct addr){ (ip6)0x2001 << 112, 6 }, 64);
+		succeed = -1;
+		line("touched, call %d, %s: %s", at, failed ?: "none", err ? reason(err) : "done");
+		touched_free(&t);
+		if (!failed)
+			break;
+	}
+}
+
 static void word_for_word(void)
 {
 	static const struct {
@@ -822,7 +918,7 @@ static void word_for_word(void)
 		     { "the last one", the_last },     { "refused", is_refused },
 		     { "beside lists", beside_lists }, { "beside an image", beside_an_image },
 		     { "on trial", on_trial },	       { "floods", floods },
-		     { "bits alone", bits_alone } };
+		     { "bits alone", bits_alone },     { "each call fails", each_call_fails } };
 
 	silent = false;
 	for (size_t i = 0; i < sizeof(each) / sizeof(each[0]); i++) {
