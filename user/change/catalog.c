@@ -216,8 +216,10 @@ int catalog_read(struct catalog *c, const char *path)
 	if (err)
 		return because(err, "the catalog of feeds is not where it was installed: %s", own);
 	err = read_text(c, path, &length);
-	if (err)
+	if (err) {
+		catalog_free(c);
 		return err;
+	}
 	if (strlen(c->text) != length)
 		fault = "a NUL byte: this is not a text file";
 	for (rest = c->text; !fault && (line = strsep(&rest, "\n"));) {
