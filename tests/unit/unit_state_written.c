@@ -118,6 +118,8 @@ static void take_rows(struct rows *r)
 	while (stmt && sqlite3_step(stmt) == SQLITE_ROW)
 		take_table(r, (const char *)sqlite3_column_text(stmt, 0));
 	sqlite3_finalize(stmt);
+	/* -1: they are to be counted again. */
+	snprintf(r->at[r->n++], sizeof(r->at[0]), "so many bans: %d", (int)state->bans);
 }
 
 static void rows_only_in(const char *how, const struct rows *is, const struct rows *others)
@@ -385,6 +387,14 @@ static void dropped_and_new(void)
 	STEP(put_list("third", LIST_BAN, "", "", &few));
 }
 
+#define LONG_NAME "as-long-as-a-name-may-be-45678901234567890123456789012345678901"
+
+static void long_name_is_dropped(void)
+{
+	STEP(put_list(LONG_NAME, LIST_BAN, "", "", &few));
+	STEP(drop_it(LONG_NAME));
+}
+
 static void setting_changes(void)
 {
 	STEP(add(PENDING_SETTING, "k"));
@@ -462,6 +472,7 @@ SCENE(source_changes)
 SCENE(new_list)
 SCENE(dropped)
 SCENE(dropped_and_new)
+SCENE(long_name_is_dropped)
 SCENE(setting_changes)
 SCENE(new_setting)
 SCENE(kind_changes)
@@ -518,7 +529,8 @@ static void read_rows(void)
 		"0, 'one', 10, 1, NULL, NULL",
 		"1, 'eth9', 10, 1, NULL, NULL",
 		"2, 'k', 10, 1, NULL, NULL",
-		"2, 'window', 10, -1, NULL, NULL",
+		"2, 'exact', 10, 7, NULL, NULL",
+		"2, 'headroom', 10, -1, NULL, NULL",
 		"3, '198.51.100.1', 10, 1, NULL, NULL",
 		"4, 'the image', 10, 1, NULL, NULL",
 		"4, 'the image', 10, -1, NULL, NULL",
@@ -840,6 +852,7 @@ static void what_is_written(void)
 		{ "a new list", new_list_ends },
 		{ "a list is dropped", dropped_ends },
 		{ "a list is dropped, another comes", dropped_and_new_ends },
+		{ "one with a long name is dropped", long_name_is_dropped_ends },
 		{ "a setting changes", setting_changes_ends },
 		{ "a new setting", new_setting_ends },
 		{ "a list's kind changes", kind_changes_ends },
