@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -17,6 +18,50 @@
 #include "sets/networks.h"
 #include "sets/ranges.h"
 #include "sets/reader.h"
+
+/* Each call that writes the file: what it takes at once, and which of them fails. */
+static size_t at_once = SIZE_MAX;
+static unsigned int writes, write_fails;
+static int write_errno; /* 0: nothing is taken, and no reason given */
+
+static bool write_is_refused(void)
+{
+	if (++writes != write_fails)
+		return false;
+	errno = write_errno;
+	return true;
+}
+
+static ssize_t given_write(int fd, const void *data, size_t bytes)
+{
+	if (write_is_refused())
+		return write_errno ? -1 : 0;
+	return write(fd, data, bytes < at_once ? bytes : at_once);
+}
+
+static ssize_t given_pwrite(int fd, const void *data, size_t bytes, off_t at)
+{
+	if (write_is_refused())
+		return write_errno ? -1 : 0;
+	return pwrite(fd, data, bytes, at);
+}
+
+static off_t given_lseek(int fd, off_t at, int whence)
+{
+	if (write_is_refused()) {
+		errno = EIO;
+		return -1;
+	}
+	return lseek(fd, at, whence);
+}
+
+#define write  given_write
+#define pwrite given_pwrite
+#define lseek  given_lseek
+#include "sets/networks_make.c"
+#undef write
+#undef pwrite
+#undef lseek
 
 static char directory[] = "/tmp/unit_networks.XXXXXX", table[64], file[64];
 
@@ -149,9 +194,43 @@ static void refused_tables(void)
 		CHECK(err && strstr(reason(err), cases[i].why), "case %zu: %d %s", i, err, err ? reason(err) : "");
 		CHECK(!strcmp(name_of("1.2.3.4"), "AS5"), "case %zu: '%s'", i, name_of("1.2.3.4"));
 	}
+	errno = 0;
 	CHECK(!networks_forget(directory) && !networks_open(directory) && !networks_forget(directory) &&
 		      !networks_check(directory),
 	      "%s", log_last());
+}
+
+/* Which lines are left out is said of the first. */
+static void bad_lines(void)
+{
+	static const struct {
+		const char *lines, *said;
+	} cases[] = {
+		{ "", "" },
+		{ "rubbish,5\n", "table:2: 'rubbish,5': not an IPv4 or IPv6 address; that line is left out\n" },
+		{ "rubbish,5\nmore,6\n",
+		  "table:2: 'rubbish,5': not an IPv4 or IPv6 address; that line and 1 more are left out\n" },
+		{ "rubbish,5\nmore,6\nall,7\n",
+		  "table:2: 'rubbish,5': not an IPv4 or IPv6 address; that line and 2 more are left out\n" },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct networks_source source = { 0 };
+		char text[200], said[400] = "";
+		int to = memfd_create("said", MFD_CLOEXEC), out = dup(STDERR_FILENO);
+
+		snprintf(text, sizeof(text), "network,asn\n%s1.0.0.0/8,6\n", cases[i].lines);
+		write_table(text, strlen(text));
+		dup2(to, STDERR_FILENO);
+		CHECK(!networks_make(directory, table, &source) && source.rows == 1 && source.bad == i,
+		      "%d rows, %d bad", (int)source.rows, (int)source.bad);
+		dup2(out, STDERR_FILENO);
+		CHECK(pread(to, said, sizeof(said) - 1, 0) >= 0 &&
+			      !strcmp(strstr(said, "table:") ?: said, cases[i].said),
+		      "%zu bad lines: '%s'", i, said);
+		close(to);
+		close(out);
+	}
 }
 
 /* --- Random ranges against a model --- */
@@ -331,14 +410,78 @@ static void no_room(void)
 	rmdir(file);
 }
 
+static size_t file_is(char *bytes, size_t most)
+{
+	FILE *f = fopen(file, "re");
+	size_t n = f ? fread(bytes, 1, most, f) : 0;
+
+	if (!f || fclose(f))
+		die("cannot read %s", file);
+	return n;
+}
+
+#define THREE "network,asn,name\n1.0.0.0/8,5,a\n2.0.0.0/8,6,b\n2001:db8::/32,6,b\n"
+
+/* Whatever the kernel takes at once, and whoever interrupts it, the file is the same. */
+static void bit_by_bit(void)
+{
+	static char whole[16384], other[16384];
+	const size_t head = sizeof(struct networks_head); /* with the table's time */
+	size_t n;
+
+	CHECK(!make(THREE), "%s", log_last());
+	n = file_is(whole, sizeof(whole));
+	write_errno = EINTR;
+	for (at_once = 1; at_once < 5000; at_once = 2 * at_once + 1) {
+		writes = 0;
+		write_fails = 3;
+		CHECK(!make(THREE) && file_is(other, sizeof(other)) == n &&
+			      !memcmp(whole + head, other + head, n - head),
+		      "another file by %zu bytes", at_once);
+	}
+	write_fails = 0;
+	at_once = SIZE_MAX;
+}
+
+/* Each of them: it is said, and the table of before stays. */
+static void each_write_fails(void)
+{
+	static const int errnos[] = { EIO, 0 };
+	unsigned int all;
+
+	CHECK(!make("network,asn\n1.0.0.0/8,9\n"), "%s", log_last());
+	writes = 0;
+	CHECK(!make(THREE) && !strcmp(name_of("1.2.3.4"), "AS5 a"), "%s", log_last());
+	all = writes;
+	for (size_t e = 0; e < 2; e++)
+		for (unsigned int i = 1; i <= all; i++) {
+			int err;
+
+			writes = 0;
+			write_fails = i;
+			write_errno = errnos[e];
+			err = make("network,asn,name\n1.0.0.0/8,7,a\n2.0.0.0/8,8,b\n2001:db8::/32,8,b\n");
+			write_fails = 0;
+			CHECK(err_is(err, EIO) && strstr(reason(err), "networks: Input/output error"),
+			      "call %u of %u: %s", i, all, err ? reason(err) : "done");
+			CHECK(!strcmp(name_of("1.2.3.4"), "AS5 a"), "call %u: '%s'", i, name_of("1.2.3.4"));
+		}
+	unlink(file);
+	CHECK(!mkdir(file, 0700) && err_is(networks_forget(directory), EISDIR), "a directory is forgotten");
+	rmdir(file);
+}
+
 int main(void)
 {
 	static const struct ktap_case cases[] = {
 		{ "tables as people have them", kinds_of_tables },
 		{ "tables that are refused", refused_tables },
+		{ "lines that are left out", bad_lines },
 		{ "random ranges against a model", random_tables },
 		{ "files that are damaged, cut, or open to others", damaged_files },
 		{ "no room for it", no_room },
+		{ "taken bit by bit", bit_by_bit },
+		{ "each call that writes fails", each_write_fails },
 	};
 	int status;
 

@@ -33,7 +33,10 @@
 #include "observe/replay_table.h"
 #include "observe/senders.h"
 #include "ranges_have.h"
+#include "sets/alone.h"
+#include "sets/networks.h"
 #include "sets/owned.h"
+#include "sets/packed.h"
 #include "sets/prefixes.h"
 #include "sets/reader.h"
 #include "sets/writer.h"
@@ -169,6 +172,38 @@ static int takes(void)
 	err = err ?: owned_take(&owned, &set, 1);
 	CHECK(err || (owned.n4 == 1 && owned.n6 == 3), "%zu and %zu are left", owned.n4, owned.n6);
 	owned_free(&owned);
+	ranges_free(&set);
+	return err;
+}
+
+static int holds_alone(void)
+{
+	struct ranges sets[] = { one, two };
+	struct alone alone[2];
+	int err = ranges_alone(sets, 2, alone);
+
+	CHECK(err || (alone[0].v4 > 65000 && alone[1].v4 < 200 && alone[1].v6), "%d and %d", (int)alone[0].v4,
+	      (int)alone[1].v4);
+	return err;
+}
+
+/* What one has and the other has not, and the other way round. */
+static int packs(void)
+{
+	struct reader_options options = { .before = &two };
+	static struct reader_report report;
+	char error[READER_TEXT_MAX], whole[SHA256_TEXT], read[SHA256_TEXT];
+	struct ranges set = RANGES_EMPTY;
+	int fd = open(path[3], O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600), err;
+
+	ENOUGH(fd >= 0);
+	err = packed_write(fd, &one, &two, PACKED_QUICK);
+	close(fd);
+	packed_sum(&one, whole);
+	if (!err && reader_read(path[3], &options, &set, &report, error))
+		err = CHECK(strstr(error, "memory"), "%s", error) ? -ENOMEM : -EINVAL;
+	packed_sum(&set, read);
+	CHECK(err || !strcmp(whole, read), "another set");
 	ranges_free(&set);
 	return err;
 }
@@ -349,6 +384,32 @@ static int reads_csv(void)
 static int reads_nft(void)
 {
 	return reads("add element inet f b { 1.2.3.4, 1.2.3.6 }\nadd element inet f c { ::1 }\n", NULL);
+}
+
+/* More names than the first table of them has room for, and texts as well. */
+static int makes_networks(void)
+{
+	static const char name[] = "the name of a network, as long as people make them";
+	struct networks_source source = { 0 };
+	struct networks *networks = NULL;
+	struct network is = { 0 };
+	FILE *out = fopen(path[3], "we");
+	int err;
+
+	ENOUGH(out);
+	fputs("network,asn,name\n", out);
+	for (unsigned int i = 1; i <= 1200; i++)
+		fprintf(out, "%u.%u.%u.0/24,%u,%s %u\n", 1 + i % 9, i / 250, i % 250, i, name, i);
+	fclose(out);
+	err = networks_make(directory, path[3], &source);
+	if (err && strstr(reason(err), "memory"))
+		err = -ENOMEM;
+	err = err ?: networks_map(&networks, directory);
+	CHECK(err || (source.rows == 1200 && networks_find(networks, (struct addr){ 0x02040005, 4 }, 32, &is)),
+	      "%d rows", (int)source.rows);
+	networks_close(networks);
+	err = err ?: networks_forget(directory);
+	return err;
 }
 
 static int keep(struct state *s, const char *name, enum list_kind kind, const struct ranges *set)
@@ -910,6 +971,8 @@ static void sets(void)
 	EACH(algebra);
 	EACH(settles);
 	EACH(takes);
+	EACH(holds_alone);
+	EACH(packs);
 }
 
 static void filters(void)
@@ -941,6 +1004,7 @@ static void readers(void)
 	EACH(reads_json);
 	EACH(reads_csv);
 	EACH(reads_nft);
+	EACH(makes_networks);
 }
 
 static void states(void)

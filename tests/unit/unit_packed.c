@@ -182,6 +182,36 @@ static void there_and_back(void)
 	}
 }
 
+/* More than is read at once: read on in the middle of it, and cut, damaged or followed by something there. */
+static void a_long_one(void)
+{
+	struct ranges set = RANGES_EMPTY;
+	off_t bytes;
+	int fd;
+
+	for (unsigned int i = 0; i < 250000; i++)
+		if (ranges_add4(&set, i << 14 | any(1 << 13), i << 14 | any(1 << 13) | 1 << 13))
+			abort();
+	if (ranges_finish(&set))
+		abort();
+	fd = memfd_create("packed", MFD_CLOEXEC);
+	if (fd < 0 || packed_write(fd, &set, NULL, PACKED_QUICK))
+		abort();
+	bytes = lseek(fd, 0, SEEK_END);
+	CHECK(bytes > 600000, "%lld bytes", (long long)bytes);
+	comes_back("a long one", fd, NULL, &set);
+	if (pwrite(fd, "x", 1, bytes) != 1)
+		abort();
+	refused("a long one, with a byte behind it", fd, NULL, "damaged");
+	for (off_t at = bytes - 1; at > 0; at -= 150000) {
+		if (ftruncate(fd, at))
+			abort();
+		refused("a long one that is cut", fd, NULL, "damaged");
+	}
+	close(fd);
+	ranges_free(&set);
+}
+
 static void another_version(void)
 {
 	struct ranges a = RANGES_EMPTY, b = RANGES_EMPTY, c = RANGES_EMPTY;
@@ -277,11 +307,9 @@ static void each_byte(void)
 int main(void)
 {
 	static const struct ktap_case cases[] = {
-		{ "SHA-256", sha256 },
-		{ "random lists and changes come back", there_and_back },
-		{ "a change of another version", another_version },
-		{ "a bomb", bomb },
-		{ "any bit damaged, cut anywhere", each_byte },
+		{ "SHA-256", sha256 },	      { "random lists and changes come back", there_and_back },
+		{ "a long one", a_long_one }, { "a change of another version", another_version },
+		{ "a bomb", bomb },	      { "any bit damaged, cut anywhere", each_byte },
 	};
 
 	return ktap_run(cases, sizeof(cases) / sizeof(*cases));

@@ -44,16 +44,14 @@ struct maker {
 
 /* --- Names, each once --- */
 
+/* Of all its bytes up to the end of its name. */
 static uint32_t hash_of(const struct network *n)
 {
+	const unsigned char *p = (const unsigned char *)n, *end = p + offsetof(struct network, name) + strlen(n->name);
 	uint32_t h = 2166136261u;
 
-	for (size_t i = 0; i < 4; i++)
-		h = (h ^ (n->asn >> 8 * i & 0xff)) * 16777619;
-	for (const char *p = n->country; *p; p++)
-		h = (h ^ (unsigned char)*p) * 16777619;
-	for (const char *p = n->name; *p; p++)
-		h = (h ^ (unsigned char)*p) * 16777619;
+	while (p < end)
+		h = (h ^ *p++) * 16777619;
 	return h ^ h >> 15;
 }
 

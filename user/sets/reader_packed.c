@@ -348,20 +348,18 @@ bool packed_begins(const char *text, size_t len)
 int packed_stream(struct reader *reader)
 {
 	struct unpacking *u = calloc(1, sizeof(*u));
-	int err, got = 1;
+	ZSTD_DStream *zstd = ZSTD_createDStream();
+	int err;
 
-	if (!u)
-		return reader_fail(reader, -ENOMEM, strerror(ENOMEM));
-	u->reader = reader;
-	u->zstd = ZSTD_createDStream();
-	while (got > 0 && reader->end - reader->start < PACKED_HEAD_MAX)
-		got = reader_fill(reader);
-	if (got < 0)
-		err = got;
-	else
-		err = u->zstd ? take_all(u) : reader_fail(reader, -ENOMEM, strerror(ENOMEM));
-	ZSTD_freeDStream(u->zstd);
-	free(u->gone);
+	if (u && zstd) {
+		u->reader = reader;
+		u->zstd = zstd;
+		err = take_all(u);
+		free(u->gone);
+	} else {
+		err = reader_fail(reader, -ENOMEM, strerror(ENOMEM));
+	}
+	ZSTD_freeDStream(zstd);
 	free(u);
 	return err;
 }
