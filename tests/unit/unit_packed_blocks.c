@@ -4,14 +4,36 @@
  * what is there before a change. Nothing of them has the sum of its head: who says so has believed all blocks.
  */
 #include <endian.h>
+#include <errno.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <zstd.h>
 
-#include "sets/packed.h"
+/* What the kernel takes at once, and which call is interrupted, or fails. */
+static size_t at_once = SIZE_MAX;
+static unsigned int writes, write_fails;
+static int write_errno;
+
+static ssize_t given_write(int fd, const void *data, size_t bytes)
+{
+	if (++writes == write_fails) {
+		errno = write_errno;
+		return -1;
+	}
+	return write(fd, data, bytes < at_once ? bytes : at_once);
+}
+
+#define write	 given_write
+#define time(to) 1800000000
+#include "sets/packed.c"
+#undef write
+#undef time
+
 #include "sets/reader.h"
 
 #include "ktap.h"
@@ -63,7 +85,7 @@ struct block {
 
 static char text[1 << 20], whole[2 << 20];
 
-static size_t put_block(char *to, const struct block *b)
+static size_t put_made(char *to, const struct block *b)
 {
 	struct packed_block head = { htole32(b->kind), htole32(b->n), htole32(b->gaps), htole32(b->lengths) };
 
@@ -89,7 +111,7 @@ static int file_of(const struct block *blocks, const struct ranges *before, cons
 	memcpy(text, head_again ?: head, n);
 	all = n;
 	do
-		all += put_block(text + all, blocks);
+		all += put_made(text + all, blocks);
 	while (blocks++->kind != PACKED_END);
 	all += (size_t)sprintf(text + all, "%s", behind);
 	ZSTD_CCtx_setParameter(zstd, ZSTD_c_checksumFlag, 1);
@@ -248,6 +270,99 @@ static void ends(void)
 	is("its time is another inside", file_of(none, NULL, head, ""), NULL, DAMAGED);
 }
 
+/* --- How it is written --- */
+
+static int written(const struct ranges *set, const struct ranges *from, int *err)
+{
+	int fd = memfd_create("packed", MFD_CLOEXEC);
+
+	NEEDED(fd >= 0);
+	writes = 0;
+	*err = packed_write(fd, set, from, PACKED_QUICK);
+	return fd;
+}
+
+static size_t bytes_of_file(int fd, char *to)
+{
+	ssize_t n = pread(fd, to, sizeof(whole), 0);
+
+	NEEDED(n > 0);
+	close(fd);
+	return (size_t)n;
+}
+
+/* IPv6 that hardly packs: several times what goes out at once. */
+static void each_write_fails(void)
+{
+	struct ranges set = RANGES_EMPTY, from = RANGES_EMPTY;
+	unsigned int all;
+	int err;
+
+	for (unsigned int i = 0; i < 60000; i++) {
+		ip6 first = (ip6)ktap_random() << 64 | ktap_random();
+
+		NEEDED(!ranges_add6(i % 2 ? &set : &from, first, first) && !ranges_add_host(&from, 3 * i));
+	}
+	NEEDED(!ranges_finish(&set) && !ranges_finish(&from));
+	close(written(&set, &from, &err));
+	all = writes;
+	CHECK(!err && all > 4, "%u calls", all);
+	write_errno = EIO;
+	for (write_fails = 1; write_fails <= all; write_fails++) {
+		close(written(&set, &from, &err));
+		CHECK(err == -EIO && writes == write_fails, "call %u of %u fails: %d, after %u", write_fails, all, err,
+		      writes);
+	}
+	write_fails = 0;
+	ranges_free(&set);
+	ranges_free(&from);
+}
+
+/* zstd knows how much there will be, where it is little: of both lists and families together. */
+static void how_much(void)
+{
+	for (unsigned int which = 0; which < 4; which++)
+		for (uint32_t less = 0; less < 2; less++) {
+			struct ranges set = RANGES_EMPTY, from = RANGES_EMPTY, *more = which % 2 ? &from : &set;
+			unsigned long long is;
+			int err = 0;
+
+			NEEDED(!ranges_add4(&set, 0, 0) && !ranges_add6(&set, 0, 0) && !ranges_add4(&from, 0, 0) &&
+			       !ranges_add6(&from, 0, 0));
+			for (uint32_t i = 1; i < COUNTED_MOST - 3 - less && !err; i++)
+				err = which < 2 ? ranges_add4(more, 2 * i, 2 * i) : ranges_add6(more, 2 * i, 2 * i);
+			NEEDED(!err && !ranges_finish(&set) && !ranges_finish(&from));
+			bytes_of_file(written(&set, &from, &err), whole);
+			is = ZSTD_getFrameContentSize(strstr(whole, "\n\n") + 2, 1000);
+			CHECK(!err && (is == ZSTD_CONTENTSIZE_UNKNOWN) == !less, "%u, %u less: %llu", which, less, is);
+			ranges_free(&set);
+			ranges_free(&from);
+		}
+}
+
+static void bit_by_bit(void)
+{
+	static char other[sizeof(whole)];
+	struct ranges set = RANGES_EMPTY;
+	int err;
+	size_t n;
+
+	for (ip6 i = 0; i < 200; i++)
+		NEEDED(!ranges_add6(&set, i << 100, i << 100) && !ranges_add_host(&set, (uint32_t)i << 9));
+	NEEDED(!ranges_finish(&set));
+	n = bytes_of_file(written(&set, NULL, &err), whole);
+	CHECK(!err, "%s", strerror(-err));
+	write_errno = EINTR;
+	for (at_once = 1; at_once < 2 * n; at_once = 2 * at_once + 1) {
+		write_fails = 2;
+		CHECK(bytes_of_file(written(&set, NULL, &err), other) == n && !err && !memcmp(whole, other, n),
+		      "%zu bytes at once: another file", at_once);
+	}
+	at_once = SIZE_MAX;
+	write_fails = 0;
+	ranges_free(&set);
+}
+
 int main(void)
 {
 	static const struct ktap_case cases[] = {
@@ -255,6 +370,9 @@ int main(void)
 		{ "changes", changed_ones },
 		{ "in two frames", in_two_frames },
 		{ "what stands at the end", ends },
+		{ "written bit by bit", bit_by_bit },
+		{ "each call that writes fails", each_write_fails },
+		{ "how much there will be", how_much },
 	};
 
 	return ktap_run(cases, sizeof(cases) / sizeof(*cases));
