@@ -85,6 +85,12 @@ static bool fails(const char *name)
 	type __wrap_##name(__VA_ARGS__); \
 	type __wrap_##name(__VA_ARGS__)
 
+/* Of what grows. */
+WRAPPED(void *, reallocarray, void *old, size_t n, size_t size)
+{
+	return fails("reallocarray") ? NULL : __real_reallocarray(old, n, size);
+}
+
 /* --- Things, and descriptors of them --- */
 
 static struct thing *thing_by_id(enum pinned_kind kind, __u32 id)

@@ -399,6 +399,78 @@ static void emptied_to(void)
 	slot_to->full = false;
 }
 
+/* --- On more interfaces --- */
+
+/* In the other way, too, by an exchange that was cut short; one for what leaves is no second. */
+static void attached_by_tc(void)
+{
+	struct thing *root = thing_new(PINNED_PROGRAM, ROOT_FRAGS), *link = thing_new(PINNED_LINK, "");
+	const struct match_pins *pins = &match_pins[MATCH_COMING(MATCH_SOURCE)];
+
+	touched = true;
+	program_uses(root, map_new(pins->slot, BPF_MAP_TYPE_PROG_ARRAY, 4, 4, 1));
+	pin(root, pins->root);
+	link->ifindex = 2;
+	link->program = root->id;
+	link->tc = ATTACH_TCX_INGRESS;
+	pin(link, "links/eth0%in");
+}
+
+static int eth0_leaving(void)
+{
+	return attach_one(&model_context, &(struct attachment){ .name = "eth0",
+								.match = MATCH_LEAVING(MATCH_SOURCE),
+								.mode = MODE_TC });
+}
+
+static void attached_leaving(void)
+{
+	quietly(eth0_leaving);
+}
+
+/* More than there is room for the names of. */
+static const char *const long_names[] = { "a-long-name-no0", "a-long-name-no1", "a-long-name-no2", "a-long-name-no3",
+					  "a-long-name-no4", "a-long-name-no5", "a-long-name-no6", "a-long-name-no7",
+					  "a-long-name-no8", "a-long-name-no9" };
+
+static int long_one(void)
+{
+	return attach(ifaces[n_ifaces - 1].name, 0);
+}
+
+static void on_many(void)
+{
+	quietly(eth0);
+	for (unsigned int i = 0; i < 10; i++) {
+		iface_new(20 + i, long_names[i]);
+		quietly(long_one);
+	}
+}
+
+static void many_turned(void)
+{
+	for (unsigned int i = 0; i < n_things; i++)
+		if (things[i].kind == PINNED_LINK)
+			things[i].program = 55;
+}
+
+/* An interface may be called like a pin of ours. */
+static int like_a_pin(void)
+{
+	return attach(match_pins[MATCH_DESTINATION].root, 0);
+}
+
+static void on_like_a_pin(void)
+{
+	iface_new(9, match_pins[MATCH_DESTINATION].root);
+	quietly(like_a_pin);
+}
+
+static void like_a_pin_detached(void)
+{
+	link_on(9)->ifindex = 0;
+}
+
 static int script(step_fn *const steps[])
 {
 	int err;
@@ -464,6 +536,10 @@ STEPS(sees_next_to, look, next_to, look, look)
 STEPS(sees_trial_to, look, next_to_on_trial, look, look)
 STEPS(sees_foreign_to, look, foreign_to, look, look)
 STEPS(sees_empty_to, look, emptied_to, look, look)
+STEPS(sees_twice, look, attached_by_tc, look, look, link_detached, look, look)
+STEPS(sees_leaving, look, attached_leaving, look, look)
+STEPS(sees_many, look, many_turned, some_unpinned, look, look)
+STEPS(sees_like_a_pin, look, look, like_a_pin_detached, look, look)
 STEPS(expects_same, look, expect_3, look, slot_emptied, look, close_gap, look)
 
 static const struct happens all[] = {
@@ -524,6 +600,10 @@ static const struct happens all[] = {
 	{ "one on trial in the slot of destinations alone", by_destination, sees_trial_to, ONCE },
 	{ "another's program in the slot of destinations", by_destination, sees_foreign_to, ONCE },
 	{ "the slot of destinations is empty", by_destination, sees_empty_to, ONCE },
+	{ "filtered by XDP and by tc", on_eth0, sees_twice, ONCE },
+	{ "filtered where it comes in and where it leaves", on_eth0, sees_leaving, ONCE },
+	{ "an interface is called like a pin", on_like_a_pin, sees_like_a_pin, ONCE },
+	{ "more run another's than there is room to say", on_many, sees_many, ONCE },
 };
 
 static void happens(void)

@@ -9,7 +9,6 @@
 #include <bpf/bpf.h>
 
 #include "base/close_fd.h"
-#include "base/grow.h"
 #include "kernel/attach.h"
 
 /* Everything that the program uses is pinned, too. */
@@ -61,27 +60,24 @@ static bool is_successor(const struct held *h, const struct held *now)
 	return now->number > h->number || !filters_by(h);
 }
 
-static bool move_part(struct held *to, struct part *part)
+static void move_part(struct held *to, struct part *part)
 {
-	if (!GROW(to->parts, to->n))
-		return false;
 	to->parts[to->n++] = *part;
 	part->fd = -1;
-	return true;
 }
 
 /* One of the links that are held. It is not pinned any more, or something else is in its place. */
-static bool keep_link(struct held *fresh, struct part *link, bool forget)
+static void keep_link(struct held *fresh, struct part *link, bool forget)
 {
 	char name[IF_NAMESIZE];
 	unsigned int where = held_filters_where(fresh, link);
 	bool there = where || (link->where && if_indextoname(link->where, name) && !forget);
 
 	if (!there || (!where && held_find(fresh, link->name)))
-		return true;
+		return;
 	/* Its pin has been renamed: it asks about other addresses now. */
 	if (!link->at.shared && held_find_id(fresh, PINNED_LINK, link->is.id))
-		return true;
+		return;
 	/* Another is attached under that name now. */
 	if (held_find(fresh, link->name)) {
 		char path[PIN_PATH_MAX];
@@ -91,7 +87,7 @@ static bool keep_link(struct held *fresh, struct part *link, bool forget)
 		snprintf(link->name, sizeof(link->name), "%s/%.64s", PIN_LINKS, strrchr(path, '/') + 1);
 	}
 	link->dev = 0;
-	return move_part(fresh, link);
+	move_part(fresh, link);
 }
 
 /* A program that ends by itself, with whatever root it was made for. */
@@ -175,25 +171,31 @@ static bool is_in(const struct held *h, const struct part *link)
 
 void held_merge(struct held *h, struct held *now)
 {
-	bool successor = is_successor(h, now) && turn_links(h, now), whole = true;
+	/* Each part is moved once at most. Without memory nothing is, until the next look. */
+	struct part *room = reallocarray(NULL, h->n + now->n, sizeof(*room));
+	bool successor = room && is_successor(h, now) && turn_links(h, now);
 	struct held *of = successor ? now : h;
-	struct held fresh = { .context = h->context, .expected = h->expected, .number = of->number };
+	struct held fresh = { .context = h->context, .expected = h->expected, .number = of->number, .parts = room };
 	bool renewed[MATCH_KINDS];
 
+	if (!room)
+		return;
 	for (unsigned int m = 0; m < MATCH_KINDS; m++) {
 		renewed[m] = !successor && is_renewed(h, now, m);
 		fresh.in_slot[m] = held_find(of, match_pins[m].slot) && !renewed[m] ? of->in_slot[m] : now->in_slot[m];
 	}
-	for (size_t i = 0; i < of->n && whole; i++)
+	for (size_t i = 0; i < of->n; i++)
 		if (of->parts[i].group != LINK && !renewed[match_of(of->parts[i].name)])
-			whole = move_part(&fresh, &of->parts[i]);
-	for (size_t i = 0; i < now->n && whole; i++) {
+			move_part(&fresh, &of->parts[i]);
+	for (size_t i = 0; i < now->n; i++) {
 		const struct part *old = held_find(h, now->parts[i].name);
 
-		if (!successor && comes_later(now->parts[i].name) && (!old || renewed[match_of(now->parts[i].name)]))
-			whole = move_part(&fresh, &now->parts[i]);
-		if (now->parts[i].group != LINK)
+		if (now->parts[i].group != LINK) {
+			if (!successor && comes_later(now->parts[i].name) &&
+			    (!old || renewed[match_of(now->parts[i].name)]))
+				move_part(&fresh, &now->parts[i]);
 			continue;
+		}
 		now->parts[i].on_trial = old && old->is.id == now->parts[i].is.id      ? old->on_trial
 					 : held_is_root(now, now->parts[i].is.program) ? 0
 										       : now->parts[i].is.program;
@@ -205,18 +207,11 @@ void held_merge(struct held *h, struct held *now)
 		if (old && old->is.id != now->parts[i].is.id && !now->parts[i].where && held_filters_where(h, old))
 			continue;
 		if (may_be(&now->parts[i]))
-			whole = move_part(&fresh, &now->parts[i]);
+			move_part(&fresh, &now->parts[i]);
 	}
-	for (size_t i = 0; i < h->n && whole; i++)
+	for (size_t i = 0; i < h->n; i++)
 		if (h->parts[i].group == LINK && !is_in(&fresh, &h->parts[i]))
-			whole = keep_link(&fresh, &h->parts[i], h->forget);
-	h->forget = false;
-	if (!whole) { /* no memory: some were moved, all stay open */
-		for (size_t i = 0; i < fresh.n; i++)
-			close_fd(fresh.parts[i].fd);
-		free(fresh.parts);
-		return;
-	}
+			keep_link(&fresh, &h->parts[i], h->forget);
 	held_clear(h);
 	*h = fresh;
 }
