@@ -610,6 +610,7 @@ static const struct scenario all[] = {
 	{ "the one before is opened, it is in force again", trial_is_past, opens_before, ONCE },
 	{ "an edit is noted", one, notes, EACH_FAILS },
 	{ "in one call", one, in_one_call, EACH_FAILS },
+	{ "in one call, nothing is there", NULL, in_one_call, ONCE },
 	{ "in one call, of another version", of_another_version, in_one_call, ONCE },
 	{ "in one call, a number is given", one, in_one_call_of_a_number, ONCE },
 };

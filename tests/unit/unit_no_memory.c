@@ -26,6 +26,7 @@
 #include "image/image.h"
 #include "image/make.h"
 #include "image/union.h"
+#include "kernel/held.h"
 #include "observe/explain.h"
 #include "observe/history.h"
 #include "observe/passing.h"
@@ -850,6 +851,16 @@ static int follows_senders(void)
 	return err;
 }
 
+static int holds(void)
+{
+	struct held *h = (void *)1;
+	int err = held_open(&h, &own_context);
+
+	CHECK(!err == !!h, "one is left");
+	held_close(h);
+	return err;
+}
+
 static int captures(void)
 {
 	struct pcapng *p = (void *)1;
@@ -1040,6 +1051,7 @@ static void observers(void)
 	EACH(looks_at_passing);
 	EACH(counts_sources);
 	EACH(follows_senders);
+	EACH(holds);
 	EACH(captures);
 }
 

@@ -141,6 +141,8 @@ static ssize_t given_readlink(const char *path, char *to, size_t size)
 					     "anon_inode:bpf_link" };
 	char wanted[32];
 
+	if (size != 63)
+		printf(" %zu bytes of a link\n", size);
 	errno = no_proc ? ENOENT : link_fails;
 	if (errno)
 		return -1;
@@ -719,12 +721,20 @@ static void ready(bool makes)
 		printf(" %s is %o\n", directories[i].path, directories[i].mode);
 }
 
+static void leaves(const char *what)
+{
+	printf("%s\n", what);
+	calls = 0;
+	pins_leave(&own_context);
+}
+
 static void makes_all(void)
 {
 	on("P", 1);
 	ready(true);
 	ready(true);
 	printf("they are there: %d\n", pins_are_there(&own_context));
+	leaves("left");
 }
 
 static void only_looks(void)
@@ -738,6 +748,12 @@ static void only_looks(void)
 
 static void closes_to_others(void)
 {
+	directory_is("P", 0701, geteuid());
+	directory_is("P/links", 0710, geteuid());
+	directory_is("P/generation", 04700, geteuid());
+	on("P", 1);
+	ready(true);
+	directories_n = 0;
 	own_context.bpffs = "P///";
 	on("P///", 1);
 	directory_is("P", 0755, geteuid());
@@ -781,13 +797,6 @@ static void each_fails(void)
 				printf("call %u: %s\n", i, strerror(errnos[e]));
 				ready(true);
 			}
-}
-
-static void leaves(const char *what)
-{
-	printf("%s\n", what);
-	calls = 0;
-	pins_leave(&own_context);
 }
 
 static void goes(void)
