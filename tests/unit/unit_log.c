@@ -1,9 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* A failure is reported with its own reason: never with that of another one that was got over. */
 #include <errno.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
 
+#include "base/clock.h"
+#include "base/progress.h"
 #include "ktap.h"
-#include "base/log.h"
+
+static uid_t user;
+static unsigned int ends; /* of what shows how far it is */
+
+#define geteuid()	user
+#define time(to)	((time_t)1700000000)
+#define clock_seconds() 12.3456
+#define progress_end()	(ends++)
+#include "base/log.c"
+#undef time
 
 static bool reads(int err, const char *text)
 {
@@ -58,7 +73,7 @@ static void not_said(void)
 }
 
 /* Of each kind the first, and how many more there are. */
-static void by_kind(void)
+static void by_their_kinds(void)
 {
 	static const char wanted[] = "xdp-bloom: list 'a' is empty\nxdp-bloom: 'b' is not shown\n"
 				     "xdp-bloom: 2 more like this: list 'a' is empty\n"
@@ -86,6 +101,175 @@ static void by_kind(void)
 	free(said);
 }
 
+/* --- Word for word --- */
+
+static int was[2], to;
+
+/* Both outputs are one, as on a terminal. */
+static void begin(void)
+{
+	fflush(stdout);
+	to = memfd_create("said", MFD_CLOEXEC);
+	for (int i = 0; i < 2; i++) {
+		was[i] = dup(i + 1);
+		dup2(to, i + 1);
+	}
+	log_settings = (struct log_settings){ 0 };
+}
+
+static void said(const char *text)
+{
+	static char is[4 * LINE_MAX_BYTES];
+	ssize_t n;
+
+	fflush(stdout);
+	for (int i = 0; i < 2; i++) {
+		dup2(was[i], i + 1);
+		close(was[i]);
+	}
+	n = pread(to, is, sizeof(is) - 1, 0);
+	is[n > 0 ? n : 0] = '\0';
+	close(to);
+	log_settings = (struct log_settings){ 0 };
+	log_where(NULL);
+	log_subject = (struct log_subject){ 0 };
+	CHECK(!strcmp(is, text), "'%s', not '%s'", is, text);
+}
+
+static void as_text(void)
+{
+	begin();
+	ends = 0;
+	fputs("before\n", stdout);
+	warn("%s", "a\nb\x1b");
+	CHECK(ends == 1 && strcmp(log_last(), "a?b?") != 0, "'%s'", log_last());
+	note("not with -v");
+	log_settings.verbose = true;
+	note("with -v");
+	log_where("lists.conf:7");
+	CHECK(fail("wrong: %d", 7) == EXIT_ERROR && !strcmp(log_last(), "wrong: 7"), "'%s'", log_last());
+	warn("after");
+	CHECK(!strcmp(log_last(), "wrong: 7"), "'%s'", log_last());
+	log_settings.quiet = true;
+	warn("with --quiet");
+	CHECK(!log_told(&log_subject, "as JSON alone"), "it is told as text");
+	said("before\nxdp-bloom: a?b?\nxdp-bloom: with -v\nxdp-bloom: lists.conf:7: wrong: 7\n"
+	     "xdp-bloom: lists.conf:7: after\n");
+}
+
+static void as_json(void)
+{
+	static const struct log_subject about = { "load", "drop", 10 }, other = { NULL, "drop", 0 };
+
+	begin();
+	log_settings.json = true;
+	warn("a \"b\"");
+	log_where("lists.conf:7");
+	log_settings.verbose = true;
+	note("c");
+	log_where(NULL);
+	log_subject = about;
+	fail("d");
+	CHECK(log_told(&other, "e"), "it is not told");
+	said("{\"time\":\"2023-11-14T22:13:20Z\",\"level\":\"warning\",\"message\":\"a \\\"b\\\"\"}\n"
+	     "{\"time\":\"2023-11-14T22:13:20Z\",\"level\":\"info\",\"message\":\"c\",\"where\":\"lists.conf:7\"}\n"
+	     "{\"time\":\"2023-11-14T22:13:20Z\",\"level\":\"error\",\"message\":\"d\",\"verb\":\"load\",\"seconds\":2.346,"
+	     "\"list\":\"drop\"}\n"
+	     "{\"time\":\"2023-11-14T22:13:20Z\",\"level\":\"info\",\"message\":\"e\",\"list\":\"drop\"}\n");
+}
+
+static void *nothing(size_t n)
+{
+	(void)n;
+	return NULL;
+}
+
+/* A line is one all the same. */
+static void without_memory(void)
+{
+	begin();
+	log_settings.json = true;
+	log_where("lists.conf:7");
+	log_subject = (struct log_subject){ "load", "drop", 10 };
+	json_set_alloc_funcs(nothing, free);
+	warn("a");
+	json_set_alloc_funcs(malloc, free);
+	said("\n");
+}
+
+/* Whoever may not is told how he may. */
+static void not_root(void)
+{
+	static char long_one[LINE_MAX_BYTES];
+	char expected[LINE_MAX_BYTES + 100];
+
+	begin();
+	user = 1000;
+	fail("%s", reason(-EPERM));
+	fail("%s", reason(-EACCES));
+	fail("%s", reason(-ENOENT));
+	fail("only root may: %s", reason(-EPERM));
+	warn("%s", reason(-EPERM));
+	user = 0;
+	fail("%s", reason(-EPERM));
+	said("xdp-bloom: Operation not permitted (you are not root: sudo xdp-bloom)\n"
+	     "xdp-bloom: Permission denied (you are not root: sudo xdp-bloom)\n"
+	     "xdp-bloom: No such file or directory\nxdp-bloom: only root may: Operation not permitted\n"
+	     "xdp-bloom: Operation not permitted\nxdp-bloom: Operation not permitted\n");
+	/* As far as there is room. */
+	memset(long_one, 'x', sizeof(long_one) - 10);
+	begin();
+	user = 1000;
+	reason(-EPERM);
+	fail("%s", long_one);
+	user = 0;
+	snprintf(expected, sizeof(expected), "xdp-bloom: %s (you are\n", long_one);
+	said(expected);
+}
+
+/* One more than are kept apart: of that one, all are said. */
+static void many_kinds(void)
+{
+	static const char *const kinds_of[] = { "a%d", "b%d", "c%d", "d%d", "e%d", "f%d", "g%d", "h%d", "i%d",
+						"j%d", "k%d", "l%d", "m%d", "n%d", "o%d", "p%d", "q%d" };
+	char expected[2000] = "";
+	size_t n = 0;
+
+	begin();
+	log_by_kind(true);
+	for (int i = 0; i < 2; i++)
+		for (size_t k = 0; k < 17; k++) {
+			void (*say_it)(const char *fmt, ...) = warn;
+
+			say_it(kinds_of[k], i);
+			if (!i || k == 16)
+				n += (size_t)snprintf(expected + n, sizeof(expected) - n, "xdp-bloom: %c%d\n",
+						      kinds_of[k][0], i);
+		}
+	log_by_kind(false);
+	for (size_t k = 0; k < 16; k++)
+		n += (size_t)snprintf(expected + n, sizeof(expected) - n, "xdp-bloom: 1 more like this: %c0\n",
+				      kinds_of[k][0]);
+	said(expected);
+}
+
+/* Each of as many as are kept has its own. */
+static void every_text(void)
+{
+	int errs[TEXTS];
+	char text[20];
+
+	for (int i = 0; i < TEXTS; i++)
+		errs[i] = because(-EIO, "text %d", i);
+	for (int i = 0; i < TEXTS; i++) {
+		snprintf(text, sizeof(text), "text %d", i);
+		reads(errs[i], text);
+	}
+	because(-EIO, "one more");
+	reads(errs[0], strerror(EIO));
+	reads(0, strerror(0));
+}
+
 int main(void)
 {
 	static const struct ktap_case cases[] = {
@@ -93,7 +277,13 @@ int main(void)
 		{ "an error without a text does not take an older one", swallowed },
 		{ "a failure on the way back does not hide the first", on_the_way_back },
 		{ "what was not said is no reason", not_said },
-		{ "warnings by their kinds", by_kind },
+		{ "warnings by their kinds", by_their_kinds },
+		{ "many kinds", many_kinds },
+		{ "as text", as_text },
+		{ "as JSON", as_json },
+		{ "without memory", without_memory },
+		{ "whoever is not root", not_root },
+		{ "as many texts as are kept", every_text },
 	};
 
 	return ktap_run(cases, sizeof(cases) / sizeof(*cases));
