@@ -43,7 +43,7 @@ static struct {
 	} bans[MOST];
 	const char *allowed, *theirs; /* theirs: a route in the table that is somebody else's */
 	const char *there[MOST];      /* ours, from before */
-	int state_err, read_err, make_err;
+	int state_err, read_err, make_err, watch_err, writer_err, directory_err, lock_err;
 	int64_t takes; /* ms, to write */
 	bool told;
 } has;
@@ -128,6 +128,7 @@ static int given_said_any(struct state *state)
 static int given_said_of(struct state *state, struct addr first, unsigned int length, struct said **said, size_t *n)
 {
 	(void)state;
+	*n = 0;
 	*said = calloc(2, sizeof(**said));
 	if (!*said)
 		return -ENOMEM;
@@ -162,7 +163,7 @@ static bool given_next_left(struct state *state, int64_t *left)
 static int given_watch(const char *directory)
 {
 	(void)directory;
-	return open("/dev/null", O_RDONLY | O_CLOEXEC);
+	return has.watch_err ? because(has.watch_err, "it cannot be watched") : open("/dev/null", O_RDONLY | O_CLOEXEC);
 }
 
 static bool given_watch_ended(int watch)
@@ -177,13 +178,13 @@ static bool given_watch_ended(int watch)
 static int given_directory(const char *directory)
 {
 	line("%s is there", directory);
-	return 0;
+	return has.directory_err ? because(has.directory_err, "no directory") : 0;
 }
 
 static int given_lock(const char *path, unsigned int wait)
 {
 	line("lock %s, waits %u", path, wait);
-	return open("/dev/null", O_RDONLY | O_CLOEXEC);
+	return has.lock_err ? because(has.lock_err, "it is held") : open("/dev/null", O_RDONLY | O_CLOEXEC);
 }
 
 /* --- The table --- */
@@ -192,11 +193,12 @@ static int given_writer(struct route_writer *w, unsigned int table, int family)
 {
 	*w = (struct route_writer){ .table = table, .family = family };
 	line("table %u, family %d", table, family);
-	return 0;
+	return has.writer_err ? because(has.writer_err, "no netlink") : 0;
 }
 
 static void given_writer_close(struct route_writer *w)
 {
+	line("table %u is closed", w->table);
 	free(w->at);
 }
 
@@ -246,7 +248,7 @@ static void given_poll(struct pollfd *fds, nfds_t n, const struct timespec *time
 {
 	int64_t until = now_ms + time->tv_sec * 1000 + time->tv_nsec / 1000000;
 
-	if (n != 1 || fds->events != POLLIN)
+	if (n != 1 || fds->events != POLLIN || time->tv_nsec % 1000000)
 		abort();
 	line("waits %lld ms", (long long)(until - now_ms));
 	if (until < BEGINS + step->at) {
@@ -350,6 +352,12 @@ static void cannot_read(void)
 	has.read_err = -ENOBUFS;
 }
 
+static void cannot_read_for_good(void)
+{
+	has.read_err = -ENOBUFS;
+	stop_asked = STOP_FOR_GOOD;
+}
+
 static void state_is_damaged(void)
 {
 	has.read_err = 0;
@@ -412,6 +420,8 @@ static const struct step failures[] = { { 500, cannot_write },
 static const struct step left_out[] = { { 100, all_is_theirs }, { 200, told }, { 300, NULL } };
 static const struct step members[] = { { 100, no_members }, { 200, NULL } };
 static const struct step too_many[] = { { 100, smaller }, { 200, one_goes }, { 300, fewer }, { 400, NULL } };
+static const struct step stays[] = { { 10, cannot_read_for_good }, { 20, NULL } };
+static const struct step in_a_moment[] = { { 10, told }, { 30, NULL }, { 40, NULL } };
 static const struct step ends_at_once[] = { { 10, NULL } };
 
 static void tell(const char *name, const struct announce_options *options, const struct step *steps)
@@ -479,6 +489,26 @@ static void word_for_word(void)
 			     .there = { "45.0.0.2/32", "45.0.0.3/32", "45.0.0.4/32" } };
 	tell("more than may be are there", &two, ends_at_once);
 	tell("none may be", &none, ends_at_once);
+	has.there[0] = "45.0.0.1/32";
+	has.there[1] = "45.0.0.4/32";
+	has.there[2] = NULL;
+	tell("as many as may be are there", &two, ends_at_once);
+	has.bans[0].until = 9;
+	tell("one that ends in a moment", &all, in_a_moment);
+	tell("what was announced stays", &clean, stays);
+	has.read_err = 0;
+	has.directory_err = -EACCES;
+	tell("no directory", &clean, ends_at_once);
+	has.directory_err = 0;
+	has.lock_err = -EBUSY;
+	tell("two of them", &clean, ends_at_once);
+	has.lock_err = 0;
+	has.watch_err = -EMFILE;
+	tell("nothing tells of changes", &clean, ends_at_once);
+	has.watch_err = 0;
+	has.writer_err = -EPERM;
+	tell("nothing can be written", &clean, ends_at_once);
+	has.writer_err = 0;
 }
 
 /* Which tables this state has announced to, and that nothing stays in them. */

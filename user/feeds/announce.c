@@ -137,7 +137,7 @@ static int collect(struct announcer *a, int64_t *next_end)
 	state_close(state);
 	free(bans);
 	ranges_free(&allowed);
-	if (!err && a->n)
+	if (!err)
 		qsort(a->wanted, a->n, sizeof(*a->wanted), route_order);
 	return err;
 }
@@ -164,8 +164,7 @@ static void make(struct announcer *a)
 	bool looks = began >= a->look_at;
 	int err = (looks ? route_writer_read(&a->writer) : 0) ?: collect(a, &next_end);
 
-	if (!err)
-		limit(a);
+	limit(a);
 	err = err ?: route_writer_make(&a->writer, a->wanted, a->n);
 	if (err) {
 		failed(a, err);
