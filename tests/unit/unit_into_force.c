@@ -45,18 +45,29 @@ __attribute__((format(printf, 1, 2))) static void line(const char *fmt, ...)
 	va_end(args);
 }
 
+static int begun, open_now;   /* changes */
+static int callocs_left = -1; /* -1: all that are asked for */
+
+static void *given_calloc(size_t n, size_t size)
+{
+	return callocs_left && callocs_left-- ? calloc(n, size) : NULL;
+}
+
 static int given_begin(struct change **change, struct context *context)
 {
 	(void)context;
 	*change = &made;
+	begun++;
+	open_now++;
 	made.live.g.number = 7;
 	return begin_err ? because(begin_err, "no change can be made") : 0;
 }
 
 static void given_end(struct change *change)
 {
-	if (change != &made)
+	if (change && change != &made)
 		abort();
+	open_now -= change != NULL;
 }
 
 /* An address that ends with .66 a guard rail refuses, .88 only where others say it; .77 is not there to be taken out.
@@ -145,6 +156,7 @@ __attribute__((format(printf, 3, 4))) static void given_event(const struct conte
 	va_end(args);
 }
 
+#define calloc		given_calloc
 #define change_begin	given_begin
 #define change_end	given_end
 #define change_commit	given_commit
@@ -336,6 +348,13 @@ static void lines(void)
 	put_batch();
 	collect_from(1, 9);
 	put_batch();
+	/* What is not there, first and last; and nothing of that later. */
+	write_to(0, "-192.0.2.77\n-192.0.2.77\n");
+	collect_from(0, 9);
+	put_batch();
+	write_to(0, "+192.0.2.1\n");
+	collect_from(0, 9);
+	put_batch();
 	/* What has been put into force before it is to end is acknowledged. */
 	write_to(0, "+192.0.2.1\n+192.0.2.66\n+192.0.2.2\n");
 	write_to(1, "+192.0.3.1\n");
@@ -431,6 +450,15 @@ static void begins(void)
 		batch_end(&b);
 	}
 	begin_err = 0;
+	for (callocs_left = 0; callocs_left < 2;) {
+		int n = callocs_left;
+
+		CHECK(batch_begin(&b, &context) == -ENOMEM, "it begins without memory, after %d", n);
+		batch_end(&b);
+		callocs_left = n + 1;
+	}
+	callocs_left = -1;
+	CHECK(begun && !open_now, "of %d changes %d are open", begun, open_now);
 }
 
 int main(void)

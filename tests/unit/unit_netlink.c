@@ -92,11 +92,30 @@ static ssize_t given_recv(int fd, void *room, size_t size, int flags)
 	return a->n;
 }
 
-#define socket given_socket
-#define bind   given_bind
-#define sendto given_sendto
-#define recv   given_recv
-#define close  given_close
+static int option_level, option_name, option_value;
+static bool no_memory;
+
+static int given_setsockopt(int fd, int level, int option, const void *value, socklen_t size)
+{
+	CHECK(fd == SOCKET && size == sizeof(int), "another option");
+	option_level = level;
+	option_name = option;
+	option_value = *(const int *)value;
+	return -1;
+}
+
+static void *given_calloc(size_t n, size_t size)
+{
+	return no_memory ? NULL : calloc(n, size);
+}
+
+#define setsockopt given_setsockopt
+#define calloc	   given_calloc
+#define socket	   given_socket
+#define bind	   given_bind
+#define sendto	   given_sendto
+#define recv	   given_recv
+#define close	   given_close
 #define close_fd(fd)                     \
 	do {                             \
 		if ((fd) >= 0)           \
@@ -106,9 +125,10 @@ static ssize_t given_recv(int fd, void *room, size_t size, int flags)
 #undef close_fd
 #undef close
 #undef socket
+#undef calloc
 #undef MORE
 #define if_nametoindex(name)	   (!strcmp(name, "lan0") || !strcmp(name, "eth0") ? 7U : 0U)
-#define if_indextoname(index, own) ((index) == 7 ? strcpy(own, "eth0") : NULL)
+#define if_indextoname(index, own) ((index) == 7 ? strcpy(own, "eth0") : (index) == 1 ? strcpy(own, "lo") : NULL)
 #include "base/other_name.c"
 
 static void begins(void)
@@ -320,6 +340,28 @@ static void first_of_them(void)
 	}
 }
 
+static void asks(void)
+{
+	struct ifinfomsg link = { .ifi_family = AF_BRIDGE, .ifi_index = 5 };
+	const struct nlmsghdr *m = (const struct nlmsghdr *)was_asked;
+	struct nl_socket *s = NULL;
+
+	begins();
+	no_memory = true;
+	CHECK(err_is(netlink_open(&s, NETLINK_ROUTE, 0, 0), ENOMEM) && !s && !is_open, "it is open");
+	no_memory = false;
+	NEEDED(!netlink_open(&s, NETLINK_ROUTE, 0, 0));
+	CHECK(nl_option(s, 12, &(int){ 34 }, sizeof(int)) == -1 && option_level == SOL_NETLINK && option_name == 12 &&
+		      option_value == 34,
+	      "option %d of %d is %d", option_name, option_level, option_value);
+	put_end(true, NLMSG_DONE, 0);
+	CHECK(!netlink_dump(s, RTM_GETLINK, &link, sizeof(link), see, &asked), "an error");
+	CHECK(m->nlmsg_type == RTM_GETLINK && m->nlmsg_len == asked_n && asked_n == NLMSG_LENGTH(sizeof(link)) &&
+		      !memcmp(nl_payload(m), &link, sizeof(link)),
+	      "%zu bytes are asked", asked_n);
+	nl_close(s);
+}
+
 static void first_fails(void)
 {
 	struct nl_socket *s;
@@ -409,7 +451,10 @@ static void other_names(void)
 	put_names(7, IFLA_PROP_LIST, LONG, longest + 1);
 	put_names(8, IFLA_AF_SPEC, "another-kind-of-list", "xx");
 	put_end(true, NLMSG_DONE, 0);
+	flags_asked = 1;
+	groups_asked = 1;
 	CHECK(is_other_name(LONG, own) && !strcmp(own, "eth0") && asked == 1 && !is_open, "asked %u times", asked);
+	CHECK(!flags_asked && !groups_asked, "flags %x, groups %x", (unsigned int)flags_asked, groups_asked);
 	at = 0;
 	CHECK(!is_other_name("another-kind-of-list", own), "of another list");
 	at = 0;
@@ -431,6 +476,7 @@ int main(void)
 		{ "sockets", opens },
 		{ "a message that is longer than its room", receives },
 		{ "all of a kind", dumps },
+		{ "what is asked", asks },
 		{ "what changes meanwhile is asked for again", changes_meanwhile },
 		{ "the first of them", first_of_them },
 		{ "the first of them, where that fails", first_fails },

@@ -24,6 +24,7 @@
 #define FULL	  4
 #define NO_SEEK	  8
 #define NO_COPY	  16
+#define NO_STREAM 32
 
 static unsigned int lacks;
 static const char *memory_text; /* NULL: what this machine has */
@@ -54,6 +55,12 @@ static int given_seek(FILE *file, long to, int whence)
 	return lacks & NO_SEEK ? -1 : fseek(file, to, whence);
 }
 
+static FILE *given_stream(int fd, const char *how)
+{
+	errno = ENOMEM;
+	return lacks & NO_STREAM ? NULL : fdopen(fd, how);
+}
+
 static int given_dup(int fd)
 {
 	errno = EMFILE;
@@ -74,6 +81,7 @@ static int given_stat(int fd, struct stat *st)
 #define tmpfile	     given_file
 #define memfd_create given_memory
 #define fwrite	     given_write
+#define fdopen	     given_stream
 #define fseek	     given_seek
 #define dup	     given_dup
 #define fstat	     given_stat
@@ -147,7 +155,11 @@ static void no_copies(void)
 	static const struct {
 		unsigned int lacks;
 		int err;
-	} known[] = { { NO_DISK | NO_MEMORY, ENOSYS }, { FULL, ENOSPC }, { NO_SEEK, ENOSPC }, { NO_COPY, EMFILE } };
+	} known[] = { { NO_DISK | NO_MEMORY, ENOSYS },
+		      { NO_DISK | NO_STREAM, ENOMEM },
+		      { FULL, ENOSPC },
+		      { NO_SEEK, ENOSPC },
+		      { NO_COPY, EMFILE } };
 	int fd;
 
 	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++) {

@@ -315,6 +315,9 @@ static void files(void)
 	CHECK(s.number == 4 && s.bad_n == 1 && s.out == STDOUT_FILENO, "line %llu, %llu bad", s.number, s.bad_n);
 	CHECK(!closed(&s), "a status");
 	unlink(file);
+	s = opened("-", NULL, 0);
+	CHECK(!strcmp(s.name, "standard input") && s.in == 0 && s.out == 1 && !closed(&s) && fcntl(0, F_GETFD) >= 0,
+	      "'%s'", s.name);
 	s = opened(file, NULL, ENOENT);
 	closed(&s);
 	s = opened(directory, NULL, EISDIR);
@@ -435,15 +438,20 @@ static void lines_before_the_end(void)
 
 	if (!shared(&s, false))
 		return;
+	stream_refuse(&s, 1, NULL, "it is wrong");
+	stream_refuse(&s, 2, NULL, "it is wrong");
+	CHECK(heard(text, sizeof(text)) == 17 && !strcmp(text, "no 1 it is wrong\n"), "'%s' is told at once", text);
+	stream_tell(&s);
+	heard(text, sizeof(text));
 	stream_acknowledge(&s, 0);
 	stream_acknowledge(&s, 3);
 	CHECK(heard(text, sizeof(text)) == 5 && !strcmp(text, "ok 3\n"), "'%s' is told at once", text);
 	CHECK(write(other, "a\nb", 3) == 3 && stream_read(&s), "no bytes");
 	shutdown(other, SHUT_WR);
-	CHECK(!stream_read(&s) && !s.ended && !s.bad_n, "it has ended");
+	CHECK(!stream_read(&s) && !s.ended && s.bad_n == 2, "it has ended");
 	line = stream_line(&s, &length);
 	CHECK(line && length == 1 && *line == 'a', "no line");
-	CHECK(!stream_read(&s) && s.ended && s.bad_n == 1, "it has not ended");
+	CHECK(!stream_read(&s) && s.ended && s.bad_n == 3, "it has not ended");
 	close(other);
 	stream_end(&s);
 }
@@ -560,6 +568,7 @@ static void without_memory(void)
 static bool no_process;
 static int drained = -1; /* read while something is waited for */
 static unsigned int waits;
+static int64_t waits_s;
 static int waits_for; /* what it would read from, or -1 */
 static void (*on_wait)(void);
 static bool does_not_wait;
@@ -594,6 +603,7 @@ void __wrap_stop_poll(struct pollfd *fds, nfds_t n, const struct timespec *time)
 
 	waits++;
 	waits_for = fds[0].fd;
+	waits_s = time ? time->tv_sec : -1;
 	if (on_wait)
 		on_wait();
 	if (does_not_wait) {
@@ -790,6 +800,7 @@ static void reads_late(void)
 	hush();
 	CHECK(!closed(&s) && waits == 1 && waits_for == -1 && s.told == 12, "told %llu, waited %u times", s.told,
 	      waits);
+	CHECK(waits_s >= 8 && waits_s <= 10, "for %lld s", (long long)waits_s);
 	said_is("");
 	drained = -1;
 	drain(ends[0], text, sizeof(text));
@@ -902,6 +913,15 @@ static void many_bad(void)
 	s.bad.since = clock_ms() - 1000;
 	now_given = clock_ms();
 	stream_refuse(&s, 26, NULL, "bad");
+	/* As long as it is the same second, more are not said. */
+	s.bad.said = 20;
+	now_given += 999;
+	stream_refuse(&s, 27, NULL, "bad");
+	CHECK(s.bad.more == 1 && s.bad.last == 27, "%llu more", s.bad.more);
+	s.bad.more = 0;
+	s.bad.said = 1;
+	now_given -= 999;
+	s.bad_n--;
 	CHECK(s.bad.since == now_given, "since %lld", (long long)s.bad.since);
 	now_given = 0;
 	dup2(was, STDERR_FILENO);

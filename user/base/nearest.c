@@ -43,7 +43,7 @@ void nearest_try(struct nearest *n, const char *name)
 	size_t length = strlen(n->word), its = strlen(name);
 	unsigned int count;
 
-	if (!length || !its || length >= NEAREST_MAX || its >= NEAREST_MAX)
+	if (length >= NEAREST_MAX || its >= NEAREST_MAX)
 		return;
 	count = slips(n->word, length, name, its);
 	if (!strcasecmp(n->word, name) || (length > 1 && !strncmp(n->word, name, length)))
