@@ -140,7 +140,7 @@ static void as_text(void)
 {
 	begin();
 	ends = 0;
-	fputs("before\n", stdout);
+	fputs("before ", stdout);
 	warn("%s", "a\nb\x1b");
 	CHECK(ends == 1 && strcmp(log_last(), "a?b?") != 0, "'%s'", log_last());
 	note("not with -v");
@@ -153,13 +153,14 @@ static void as_text(void)
 	log_settings.quiet = true;
 	warn("with --quiet");
 	CHECK(!log_told(&log_subject, "as JSON alone"), "it is told as text");
-	said("before\nxdp-bloom: a?b?\nxdp-bloom: with -v\nxdp-bloom: lists.conf:7: wrong: 7\n"
+	said("before xdp-bloom: a?b?\nxdp-bloom: with -v\nxdp-bloom: lists.conf:7: wrong: 7\n"
 	     "xdp-bloom: lists.conf:7: after\n");
 }
 
 static void as_json(void)
 {
-	static const struct log_subject about = { "load", "drop", 10 }, other = { NULL, "drop", 0 };
+	static const struct log_subject about = { "load", "drop", 10 }, other = { NULL, "drop", 0 },
+					long_ago = { "run", NULL, 12.3456 - 123456.789 };
 
 	begin();
 	log_settings.json = true;
@@ -171,11 +172,13 @@ static void as_json(void)
 	log_subject = about;
 	fail("d");
 	CHECK(log_told(&other, "e"), "it is not told");
+	log_told(&long_ago, "f");
 	said("{\"time\":\"2023-11-14T22:13:20Z\",\"level\":\"warning\",\"message\":\"a \\\"b\\\"\"}\n"
 	     "{\"time\":\"2023-11-14T22:13:20Z\",\"level\":\"info\",\"message\":\"c\",\"where\":\"lists.conf:7\"}\n"
 	     "{\"time\":\"2023-11-14T22:13:20Z\",\"level\":\"error\",\"message\":\"d\",\"verb\":\"load\",\"seconds\":2.346,"
 	     "\"list\":\"drop\"}\n"
-	     "{\"time\":\"2023-11-14T22:13:20Z\",\"level\":\"info\",\"message\":\"e\",\"list\":\"drop\"}\n");
+	     "{\"time\":\"2023-11-14T22:13:20Z\",\"level\":\"info\",\"message\":\"e\",\"list\":\"drop\"}\n"
+	     "{\"time\":\"2023-11-14T22:13:20Z\",\"level\":\"info\",\"message\":\"f\",\"verb\":\"run\",\"seconds\":123456.789}\n");
 }
 
 static void *nothing(size_t n)

@@ -48,16 +48,14 @@ static void say_json(FILE *to, const struct log_subject *about, const char *leve
 	json_t *object =
 		json_pack("{s:s, s:s, s:s}", "time", utc_text(when, time(NULL)), "level", level, "message", line);
 
-	if (object && place)
-		json_object_set_new(object, "where", json_string(place));
-	if (object && about->verb) {
+	/* Where there is no text, nothing is added. */
+	json_object_set_new(object, "where", json_string(place));
+	if (about->verb) {
 		json_object_set_new(object, "verb", json_string(about->verb));
 		json_object_set_new(object, "seconds", json_real(round((clock_seconds() - about->since) * 1e3) / 1e3));
 	}
-	if (object && about->list)
-		json_object_set_new(object, "list", json_string(about->list));
-	if (object)
-		json_dumpf(object, to, JSON_COMPACT | JSON_REAL_PRECISION(9));
+	json_object_set_new(object, "list", json_string(about->list));
+	json_dumpf(object, to, JSON_COMPACT | JSON_REAL_PRECISION(9));
 	json_decref(object);
 	fputc('\n', to);
 }
