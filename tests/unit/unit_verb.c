@@ -134,6 +134,7 @@ static void run(void)
 		{ 0, 5, "show --json a", "show as -, JSON: a", "" },
 		{ 0, 5, "show -- --all", "show as -: --all", "" },
 		{ 0, 2, "show a b c", "", "show: takes no 'c'; see xdp-bloom help show" },
+		{ 0, 2, "show --as", "", "" }, /* the options say what is wrong */
 		{ 2, 5, "del a b c", "del: a b c", "" },
 		{ 2, 2, "del", "", "del: name something" },
 		{ 3, 5, "bare", "bare:", "" },
