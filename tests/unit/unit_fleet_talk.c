@@ -12,8 +12,28 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "feeds/fleet_talk.h"
+#include "base/log.h"
+#include "fleet/client.h"
 #include "ktap.h"
+
+static int mallocs_left = -1; /* -1: all that are asked for */
+static int start_err;
+
+static void *given_malloc(size_t n)
+{
+	return mallocs_left && mallocs_left-- ? malloc(n) : NULL;
+}
+
+static int given_start(const struct fleet_request *request, pid_t *pid)
+{
+	*pid = request ? 7 : 0;
+	return start_err ? because(start_err, "it cannot be started") : dup(0);
+}
+
+#define malloc	    given_malloc
+#define fleet_start given_start
+#include "feeds/fleet_talk.c"
+#undef malloc
 
 #define ROOM ((size_t)4 << 20) /* for what comes */
 
@@ -33,14 +53,21 @@ static bool interrupted(void)
 	return now;
 }
 
+/* Where nothing has failed, errno says nothing. */
+static ssize_t done(ssize_t n)
+{
+	errno = n < 0 ? errno : EINTR;
+	return n;
+}
+
 ssize_t send(int fd, const void *bytes, size_t n, int flags)
 {
-	return interrupted() ? -1 : sendto(fd, bytes, n < piece ? n : piece, flags, NULL, 0);
+	return interrupted() ? -1 : done(sendto(fd, bytes, n < piece ? n : piece, flags, NULL, 0));
 }
 
 ssize_t recv(int fd, void *bytes, size_t n, int flags)
 {
-	return interrupted() ? -1 : recvfrom(fd, bytes, n < piece ? n : piece, flags, NULL, NULL);
+	return interrupted() ? -1 : done(recvfrom(fd, bytes, n < piece ? n : piece, flags, NULL, NULL));
 }
 
 static bool begun(struct fleet_talk *w)
@@ -290,9 +317,51 @@ static void stopped(void)
 	CHECK(w.fd == -1 && w.ended, "it has begun again");
 }
 
+static void starts(void)
+{
+	struct fleet_request request = { 0 };
+	struct fleet_talk w;
+
+	for (int n = 0; n < 2; n++) {
+		mallocs_left = n;
+		CHECK(talk_start(&w, &request) == -ENOMEM && w.fd == -1, "it starts without memory, after %d", n);
+		mallocs_left = -1;
+		talk_stop(&w);
+	}
+	start_err = -EAGAIN;
+	CHECK(err_is(talk_start(&w, &request), EAGAIN) && w.fd < 0, "it starts");
+	w.fd = -1;
+	talk_stop(&w);
+	start_err = 0;
+	CHECK(!talk_start(&w, &request) && w.fd > 0 && w.pid == 7 && !w.ended && !w.said && !w.end, "it is not there");
+	close(w.fd);
+	w.fd = -1;
+	talk_stop(&w);
+}
+
+/* What lay there before is no line. */
+static void what_was_there(void)
+{
+	char *got[TALK_WORDS];
+	struct fleet_talk w;
+
+	if (!begun(&w))
+		return;
+	come("a\nbb\n", 5);
+	talk_turn(&w);
+	CHECK(talk_has_line(&w) && talk_words(&w, got) == 1 && !strcmp(got[0], "a"), "no line");
+	talk_forget(&w);
+	CHECK(talk_has_line(&w) && talk_words(&w, got) == 1 && !strcmp(got[0], "bb"), "no other line");
+	CHECK(!talk_has_line(&w) && talk_words(&w, got) == -1 && !w.ended, "another line");
+	ended(&w);
+}
+
 static const struct ktap_case cases[] = {
-	{ "words", words }, { "endless", endless }, { "full", full }, { "said", said },
-	{ "room", room },   { "unheard", unheard }, { "deaf", deaf }, { "stopped", stopped },
+	{ "starts", starts }, { "what was there", what_was_there },
+	{ "words", words },   { "endless", endless },
+	{ "full", full },     { "said", said },
+	{ "room", room },     { "unheard", unheard },
+	{ "deaf", deaf },     { "stopped", stopped },
 };
 
 int main(void)

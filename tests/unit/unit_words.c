@@ -53,6 +53,11 @@ static void lines(void)
 		{ "add \"a\\\n", "there is nothing behind the backslash" },
 		{ "add a\\bc\n", "add|abc|" },
 		{ "add \033[2J", "there is a control character" },
+		{ "add a\x7f", "there is a control character" },
+		{ "add a\x1f", "there is a control character" },
+		{ "a", "a|" },
+		{ "a b", "a|b|" },
+		{ "a b c d e f g h i", "a|b|c|d|e|f|g|h|i|" },
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
@@ -171,13 +176,50 @@ static void files(void)
 	CHECK(err_is(err, EINVAL) && !strcmp(reason(err), "conf:2: there is a control character"), "%s", reason(err));
 }
 
+/* What editors of Windows put first is left out: once, and there. */
+static void byte_order_mark(void)
+{
+	unsigned int last = 0;
+	int err = read_text("\xef\xbb\xbf"
+			    "a\nstop",
+			    9, &last);
+
+	CHECK(err_is(err, EINTR) && last == 2, "line %u", last);
+	err = read_text("\xef\xbb\xbfstop", 7, &last);
+	CHECK(err_is(err, EINTR) && last == 1, "line %u", last);
+	CHECK(!read_text("a\n\xef\xbb\xbfstop", 9, &last) && last == 2, "line %u", last);
+	CHECK(!read_text("\xef\xbb\xbf", 3, &last), "nothing behind it");
+}
+
+static void same(void)
+{
+	static const struct {
+		const char *a, *b;
+		bool same;
+	} cases[] = {
+		{ "", "", true },      { "a", "a", true },	   { "a  b", "a 'b'", true }, { "a", "", false },
+		{ "", "a", false },    { "a", "b", false },	   { "a b", "a c", false },   { "a b", "a", false },
+		{ "a", "a b", false }, { "a b c", "a b c", true }, { "b a", "a a", false },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct words a, b;
+
+		if (words_split(&a, cases[i].a) || words_split(&b, cases[i].b))
+			abort();
+		CHECK(words_same(&a, &b) == cases[i].same, "'%s' and '%s'", cases[i].a, cases[i].b);
+		words_free(&a);
+		words_free(&b);
+		CHECK(!a.words && !a.n, "%d words are left", a.n);
+	}
+}
+
 int main(void)
 {
 	static const struct ktap_case cases[] = {
-		{ "lines and their words", lines },
-		{ "words quoted at random come back", there_and_back },
-		{ "a word in any room", rooms },
-		{ "files, and where they are wrong", files },
+		{ "lines and their words", lines },	  { "words quoted at random come back", there_and_back },
+		{ "a word in any room", rooms },	  { "files, and where they are wrong", files },
+		{ "a byte order mark", byte_order_mark }, { "the same words", same },
 	};
 
 	return ktap_run(cases, sizeof(cases) / sizeof(*cases));

@@ -15,7 +15,7 @@
 
 int talk_start(struct fleet_talk *w, const struct fleet_request *request)
 {
-	*w = (struct fleet_talk){ .fd = -1, .in = malloc(IN_ROOM + 1), .out = malloc(OUT_ROOM) };
+	*w = (struct fleet_talk){ .fd = -1, .in = malloc(IN_ROOM), .out = malloc(OUT_ROOM) };
 	if (!w->in || !w->out)
 		return -ENOMEM;
 	w->fd = fleet_start(request, &w->pid);
