@@ -7,6 +7,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
 
 #include "base/log.h"
@@ -124,6 +125,12 @@ static void followed(void)
 	members_again(&m);
 	expect();
 	SAYS("follow\ta\t-\t0\t-\t1\nunfollow\tb\n");
+	at_put("a", 3);
+	expect();
+	heard();
+	at_put("a", 0);
+	expect();
+	SAYS("again\ta\n");
 }
 
 static bool take(const char *a, const char *b, const char *c, const char *d, const char *e, const char *f)
@@ -254,9 +261,49 @@ static void places(void)
 	CHECK(!members_seen(&m, &seen, &n) && n == 2 && !strcmp(seen[0].name, "a") && seen[0].entries == 2 &&
 		      seen[0].bad == 9 && !seen[0].gaps && !strcmp(seen[1].name, "b"),
 	      "%zu members", n);
+	CHECK(seen[0].heard == of("a")->heard && seen[0].heard, "heard at %lld", (long long)seen[0].heard);
 	CHECK(fabs(seen[0].p50 - 256) < 1 && fabs(seen[0].p99 - 506) < 1 && seen[1].p50 < 0 && seen[1].p99 < 0,
 	      "%g, %g", seen[0].p50, seen[0].p99);
 	free(seen);
+}
+
+/* Whom no rule names is followed as long as there is room; what is beyond it is said once, and not followed. */
+static void too_many(void)
+{
+	static const char warning[] =
+		"fleet: zz is one of more than 4096 members, and not followed: name those that matter "
+		"(fleet accept NAME)";
+	int was = dup(STDERR_FILENO), to = memfd_create("said", MFD_CLOEXEC);
+	char name[20], text[1000];
+	ssize_t n;
+
+	begin();
+	for (int i = 0; i < MEMBERS_MOST; i++) {
+		snprintf(name, sizeof(name), "m%d", i);
+		take("member", name, "", "", "", "");
+	}
+	CHECK(m.n == MEMBERS_MOST, "%zu members", m.n);
+	heard();
+	ENOUGH(was >= 0 && to >= 0 && dup2(to, STDERR_FILENO) >= 0);
+	take("member", "zz", "", "", "", "");
+	SAYS("unfollow\tzz\n");
+	take("snapshot", "zy", "", "", "", "");
+	SAYS("unfollow\tzy\n");
+	take("+", "zx", "192.0.2.1", "0", "", "");
+	take("at", "zx", EPOCH, "3", "6-1", "30");
+	take("member", "edge-7", "", "", "", "");
+	take("member", "no/name", "", "", "", "");
+	SAYS("");
+	take("member", "m5", "", "", "", "");
+	dup2(was, STDERR_FILENO);
+	close(was);
+	n = pread(to, text, sizeof(text) - 1, 0);
+	text[n > 0 ? n : 0] = '\0';
+	close(to);
+	CHECK(strstr(text, warning) && !strstr(strstr(text, warning) + strlen(warning), "is one of") &&
+		      m.n == MEMBERS_MOST,
+	      "%zu members: '%s'", m.n, text);
+	members_end(&m);
 }
 
 /* Its end is a place of its own, and only of one that has begun, is complete and whole. */
@@ -424,9 +471,15 @@ static void refused_by_rail(void)
 int main(void)
 {
 	static const struct ktap_case cases[] = {
-		{ "followed", followed },   { "orders", orders },	    { "places", places },
-		{ "snapshots", snapshots }, { "not taken", not_taken },	    { "its end not taken", end_not_taken },
-		{ "not read", not_read },   { "refused", refused_by_rail },
+		{ "followed", followed },
+		{ "orders", orders },
+		{ "too many", too_many },
+		{ "places", places },
+		{ "snapshots", snapshots },
+		{ "not taken", not_taken },
+		{ "its end not taken", end_not_taken },
+		{ "not read", not_read },
+		{ "refused", refused_by_rail },
 	};
 
 	return own_state_run(cases, sizeof(cases) / sizeof(*cases));

@@ -530,9 +530,34 @@ static void said_most(void)
 	CHECK(said == 256, "%zu are said", said);
 }
 
+/* What may be in force by itself. */
+static void sound(void)
+{
+	static const struct {
+		const char *prefix;
+		bool sound;
+	} cases[] = {
+		{ "192.0.2.0/24", false },     { "192.0.2.0/25", true },	{ "192.0.2.1/32", true },
+		{ "255.255.255.0/25", false }, { "255.255.255.255/32", false }, { "255.255.254.255/32", true },
+		{ "2001:db8::/64", false },    { "2001:db8::/65", true },	{ "::1/128", false },
+		{ "::1:0:0:0:1/128", true },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct addr first;
+		unsigned int length;
+
+		if (prefix_parse(cases[i].prefix, strlen(cases[i].prefix), &first, &length))
+			abort();
+		CHECK(is_sound(first, length) == cases[i].sound, "%s", cases[i].prefix);
+	}
+}
+
 int main(void)
 {
-	static const struct ktap_case cases[] = { { "word for word", word_for_word }, { "said most", said_most } };
+	static const struct ktap_case cases[] = { { "word for word", word_for_word },
+						  { "said most", said_most },
+						  { "what is sound", sound } };
 
 	return ktap_run(cases, sizeof(cases) / sizeof(*cases));
 }
