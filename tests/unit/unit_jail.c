@@ -412,6 +412,75 @@ static void needed6(void)
 	at_once();
 }
 
+/* As many words as there can be. */
+static void longest(void)
+{
+	passed = 100000;
+	for (int i = 0; i < 3; i++) {
+		none();
+		add4(0xcb007107, 4000000000, (1U << LIMITED) - 1);
+		for (int class = 0; class < CLASSES; class ++)
+			suspects[0].is.count[class] = ~0ULL >> i;
+		moves();
+		ends(0xcb007107);
+	}
+}
+
+static int moves_only(const char *prefix)
+{
+	struct change change = { .context = &own_context, .state = opened(true) };
+	struct ranges only = RANGES_EMPTY;
+	unsigned int length;
+	struct addr first;
+	int err;
+
+	ENOUGH(change.state);
+	ENOUGH(!prefix_parse(prefix, strlen(prefix), &first, &length) && !ranges_add_prefix(&only, first, length) &&
+	       !ranges_finish(&only));
+	printf("only %s\n", prefix);
+	err = jail_move(&change, &only, NULL);
+	ranges_free(&only);
+	state_close(change.state);
+	jail_free(&change.jail);
+	return err;
+}
+
+static void only_some(void)
+{
+	none();
+	add4(0xcb007107, 3000, C(SYN));
+	add4(0xcb007109, 3000, C(SYN));
+	CHECK(!moves_only("203.0.113.8/31") && !moves_only("203.0.113.7") && !moves_only("0.0.0.0/0") &&
+		      !moves_only("198.51.100.0/24"),
+	      "it fails");
+}
+
+static void who_is(void)
+{
+	static const int errors[] = { 0, -ENOENT, -EIO };
+
+	none();
+	add4(0xcb007107, 3000, C(SYN));
+	add4(0xcb007108, 3000, 0);
+	add4(0xcb007109, 3000, C(SYN));
+	for (size_t i = 0; i < sizeof(errors) / sizeof(*errors); i++) {
+		struct prefix *at;
+		struct ranges set;
+		size_t n = 99;
+		int all, in_set;
+
+		seen_err = errors[i];
+		all = jail_all(&own_context, &at, &n);
+		in_set = jail_set(&own_context, &set);
+		printf("all: %s, %zu; as a set: %s, %zu; %d\n", all ? reason(all) : "done", n,
+		       in_set ? reason(in_set) : "done", set.n4,
+		       jail_has(&own_context, (struct addr){ 0xcb007107, 4 }, 32));
+		free(at);
+		ranges_free(&set);
+	}
+	seen_err = 0;
+}
+
 static void without_random(void)
 {
 	none();
@@ -499,6 +568,9 @@ static void word_for_word(void)
 	tell("many", many);
 	tell("needed of IPv6", needed6);
 	tell("without a random number", without_random);
+	tell("the longest reason", longest);
+	tell("only some", only_some);
+	tell("who is", who_is);
 	tell("each call fails", each_call_fails);
 }
 

@@ -409,6 +409,8 @@ static bool no_ports[TCP_PORTS];
 	X(state_pending_undo(s, &ban_waits))                        \
 	X(state_pending_undo(s, &interface_waits))                  \
 	X(state_pending_undo(s, &image_waits))                      \
+	X(state_said_no_more(s, &prefix, member.id))                \
+	X(state_said_no_more(s, NULL, member.id))                   \
 	X(state_pending_forget(s, PENDING_LIST, "one"))             \
 	X(state_pending_forget(s, PENDING_BAN, ban_waits.name))     \
 	X(state_pending_forget(s, PENDING_IMAGE, image_waits.name)) \

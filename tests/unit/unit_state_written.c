@@ -756,7 +756,7 @@ static void print_said(const char *what, int err, struct said *said, size_t n)
 {
 	char text[PREFIX_TEXT_MAX];
 
-	printf("  %s: %s", what, err ? reason(err) : "");
+	printf("  %s: %s", what, err ? without_directory(reason(err)) : "");
 	for (size_t i = 0; i < n; i++)
 		printf(" %d %s", (int)said[i].member, prefix_text(text, said[i].ban.first, (int)said[i].ban.length));
 	puts("");
@@ -779,13 +779,14 @@ static void print_all_said(void)
 	err = state_said(state, &said, &n);
 	print_said("all", err, said, n);
 	err = state_said_counts(state, &counts, &n);
-	printf("  counts: %s", err ? reason(err) : "");
+	printf("  counts: %s", err ? without_directory(reason(err)) : "");
 	for (size_t i = 0; i < n; i++)
 		printf(" %d of %d", (int)counts[i].n, (int)counts[i].member);
 	free(counts);
 	err = state_said_count(state, member.id, &many);
 	printf(", %d (%d)\n", (int)many, err);
-	printf("  check: %d\n", state_said_check(state));
+	err = state_said_check(state);
+	printf("  check: %s\n", err ? without_directory(reason(err)) : "sound");
 }
 
 static int say_as(int64_t id, const struct prefix *p, int64_t seconds)
@@ -825,6 +826,13 @@ static void said_steps(void)
 	state->said = SAID_UNKNOWN;
 	printf("  any: %d\n", state_said_any(state));
 	close_state();
+	/* Rows that none of ours wrote. */
+	for (int i = 0; i < 2; i++) {
+		open_state();
+		ENOUGH(!state_run(state, i ? "UPDATE said SET member = -1" : "UPDATE said SET reason = 1"));
+		print_all_said();
+		close_state();
+	}
 	/* One of before there were fleets. */
 	open_state();
 	state->version = VERSION_FLEET - 1;
