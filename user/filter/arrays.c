@@ -32,11 +32,10 @@ uint64_t array_bytes(const struct generation *g, enum array which)
 	case ARRAY_ROSTER4:
 		return (buckets4(g) + 1) / 2 * BLOCK_BYTES;
 	case ARRAY_ROSTER6:
-		return g->roster6_buckets * BLOCK_BYTES;
-	case ARRAYS:
+	case ARRAYS: /* is none */
 		break;
 	}
-	return 0;
+	return g->roster6_buckets * BLOCK_BYTES;
 }
 
 uint64_t arrays_total(const struct generation *g)
