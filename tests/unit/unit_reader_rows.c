@@ -50,6 +50,16 @@ static int on_entry(void *arg, int family, ip6 lo, ip6 hi, uint64_t line)
 	return 0;
 }
 
+/* What the library says of the syntax depends on its version. */
+static const char *without_library(char *text)
+{
+	char *says = strstr(text, "not JSON: ");
+
+	if (says)
+		snprintf(says, sizeof("not JSON: ..."), "not JSON: ...");
+	return text;
+}
+
 static int read_once(const char *text, size_t len, struct reader_options *o)
 {
 	struct reader_report report;
@@ -69,13 +79,13 @@ static int read_once(const char *text, size_t len, struct reader_options *o)
 	for (size_t i = 0; i < set.n6; i++)
 		put_range(6, set.v6[i].lo, set.v6[i].hi);
 	if (err)
-		printf(" ! %s\n", error);
+		printf(" ! %s\n", without_library(error));
 	else
 		printf(" | %s, %d lines, %d entries, %d bad, %d masked, %d twice, %d merged\n", report.format,
 		       (int)report.lines, (int)report.entries, (int)report.bad, (int)report.masked,
 		       (int)report.duplicates, (int)report.merged);
 	for (uint64_t i = 0; i < report.bad && i < READER_BAD_MAX; i++)
-		printf("  left out: %s\n", report.bad_text[i]);
+		printf("  left out: %s\n", without_library(report.bad_text[i]));
 	ranges_free(&set);
 	return err;
 }
