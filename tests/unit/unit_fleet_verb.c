@@ -127,7 +127,7 @@ static int given_config(struct config *config, const char *path, const struct ve
 
 static int given_run(struct context *context)
 {
-	(void)context;
+	printf("  unchanged: %d\n", context->unchanged);
 	runs = true;
 	return call("takes part");
 }
@@ -150,6 +150,7 @@ static int given_run(struct context *context)
 #define config_line_joins(which) ((which)->number == config_joins_at)
 #define fleet_run		 given_run
 #define out_done(of)		 (puts((of)->unchanged ? "  nothing has changed" : "  done"), EXIT_DONE)
+#define out_end()		 (printf("  unchanged: %d\n", call->context->unchanged), out_end())
 #include "verbs/fleet_join.c"
 #undef access
 
@@ -237,6 +238,7 @@ static void refused(void)
 		"fleet join --as me",
 		"fleet join redis://h --as ''",
 		"fleet join redis://h --as 'a b'",
+		"fleet join redis://h --as '*'",
 		"fleet join redis://h --as me more",
 		"fleet join h --as me",
 		"fleet join http://h --as me",
@@ -304,6 +306,7 @@ static void resyncs(void)
 	types("fleet resync");
 	types("fleet resync other");
 	types("fleet resync 'a b'");
+	types("fleet resync '*'");
 	types("fleet resync --quiet");
 	types("fleet resync --json");
 	for (fails_at = 1; types("fleet resync"); fails_at++)
@@ -318,6 +321,7 @@ static void shows_only(void)
 		"fleet acl",
 		"fleet acl me",
 		"fleet acl 'a b'",
+		"fleet acl '*'",
 		"fleet acl me --prefix of:",
 		"fleet acl me --prefix 'a*'",
 		"fleet init",

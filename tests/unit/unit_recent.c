@@ -3,10 +3,22 @@
  */
 #include <math.h>
 
+#include <stdlib.h>
+#include <sys/random.h>
+
 #include "ktap.h"
 #include "observe/packet.h"
-#include "observe/recent.h"
 #include "observe/weigh.h"
+
+static int fails_at, calls; /* which of the calls that make one fails; 0: none */
+
+#define calloc(n, size)		(++calls == fails_at ? NULL : calloc(n, size))
+#define malloc(n)		(++calls == fails_at ? NULL : malloc(n))
+#define getrandom(to, n, flags) (++calls == fails_at ? -1 : getrandom(to, n, flags))
+#include "observe/recent.c"
+#undef calloc
+#undef malloc
+#undef getrandom
 
 #define SOURCES 10000
 #define RATE	1000
@@ -179,11 +191,102 @@ static void naive(void)
 	recent_free(recent);
 }
 
+/* Of so many a second there is room for two minutes, and for no more than twice that; the oldest go. */
+static void room(void)
+{
+	static const struct {
+		unsigned int per_second, most;
+	} each[] = { { 1, 128 }, { 2, 256 }, { 8, 1024 }, { 9, 2048 } };
+
+	for (size_t i = 0; i < sizeof(each) / sizeof(*each); i++) {
+		struct recent *r = recent_new(each[i].per_second);
+
+		if (!CHECK(r && r->most == each[i].most && r->slots == 2 * r->most, "room for %u", r ? r->most : 0))
+			return;
+		for (unsigned int n = 1; n <= r->most + 3; n++) {
+			struct packet p = { .source = source_of(n), .protocol = 6, .destination_port = 80 };
+			uint64_t second = 1000 + n / r->most;
+
+			recent_add(r, second, &p, 1);
+			recent_sums(r, second, &sums);
+			if (!CHECK(sums.samples == (n < r->most ? n : r->most), "%u: %llu samples", n,
+				   (unsigned long long)sums.samples) ||
+			    !CHECK(sums.until == second && sums.from == 1000, "%u: from %llu until %llu", n,
+				   (unsigned long long)sums.from, (unsigned long long)sums.until))
+				break;
+		}
+		recent_free(r);
+	}
+	recent_free(NULL);
+}
+
+/* As long as it is said, to the second; then it is as if nothing had been. */
+static void two_minutes(void)
+{
+	struct packet p = { .source = source_of(1), .protocol = 6, .destination_port = 80 }, nobody = { .protocol = 6 };
+	struct recent *r = recent_new(1);
+
+	recent_sums(r, 5000, &sums);
+	CHECK(!sums.samples && !sums.from && !sums.until && !sums.top[TOP_SOURCES][0].family, "nothing is something");
+	recent_add(r, 5000, &nobody, 9);
+	recent_sums(r, 5000, &sums);
+	CHECK(!sums.samples, "who has no source is counted");
+	recent_add(r, 5000, &p, 2);
+	recent_add(r, 5060, &p, 3);
+	recent_sums(r, 5119, &sums);
+	CHECK(sums.samples == 2 && sums.from == 5000 && sums.until == 5060 && sums.weighed == 5,
+	      "%llu from %llu until %llu", (unsigned long long)sums.samples, (unsigned long long)sums.from,
+	      (unsigned long long)sums.until);
+	CHECK(sums.top[TOP_SOURCES][0].packets == 5 && sums.top[TOP_SOURCES][0].samples == 2 &&
+		      !sums.top[TOP_SOURCES][1].family && sums.top[TOP_PORTS][0].lo == 81 &&
+		      !sums.top[TOP_PORTS][1].family,
+	      "the first is %f of %u", sums.top[TOP_SOURCES][0].packets, sums.top[TOP_SOURCES][0].samples);
+	recent_sums(r, 5120, &sums);
+	CHECK(sums.samples == 1 && sums.from == 5060 && sums.weighed == 3, "%llu samples",
+	      (unsigned long long)sums.samples);
+	/* The second in which it came is none of a time to come; the one before is. */
+	recent_sums(r, 5060, &sums);
+	CHECK(sums.samples == 1, "it is of a time to come");
+	recent_sums(r, 5059, &sums);
+	CHECK(!sums.samples, "what is to come is counted");
+	recent_free(r);
+}
+
+/* Those with one hash are told apart by each part of their keys. */
+static void one_slot(void)
+{
+	struct recent *r = recent_new(1);
+
+	r->slots = 8;
+	for (unsigned int i = 0; i < 7; i++) {
+		struct packet p = { .source = source_of(i),
+				    .protocol = i % 2 ? 6 : 17,
+				    .destination_port = (int)(i / 2) };
+
+		for (unsigned int n = 0; n <= i; n++)
+			recent_add(r, 100, &p, 1);
+	}
+	recent_sums(r, 100, &sums);
+	for (unsigned int i = 0; i < 7; i++)
+		CHECK(sums.top[TOP_SOURCES][i].samples == 7 - i && sums.top[TOP_PORTS][i].samples == 7 - i,
+		      "%u: %u, %u", i, sums.top[TOP_SOURCES][i].samples, sums.top[TOP_PORTS][i].samples);
+	recent_free(r);
+}
+
+static void no_memory(void)
+{
+	for (fails_at = 1; fails_at <= 5; fails_at++) {
+		calls = 0;
+		CHECK(!recent_new(1), "call %d: it is made", fails_at);
+	}
+	fails_at = 0;
+}
+
 int main(void)
 {
 	static const struct ktap_case cases[] = {
-		{ "against a naive count", naive },
-		{ "the first of many", zipf },
+		{ "against a naive count", naive }, { "the first of many", zipf }, { "room for so many", room },
+		{ "for two minutes", two_minutes }, { "few slots", one_slot },	   { "without memory", no_memory },
 	};
 
 	return ktap_run(cases, sizeof(cases) / sizeof(cases[0]));
