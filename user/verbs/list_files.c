@@ -22,8 +22,6 @@ static void name_list(struct list_info *list, const char *path)
 	snprintf(list->name, sizeof(list->name), "%.*s", (int)len, base);
 	for (char *c = list->name; *(c += strspn(c, LIST_NAME_BYTES)); c++)
 		*c = '_';
-	if (list_name_is_dots(list->name))
-		*list->name = '_';
 }
 
 static int read_file(const struct reader_options *reading, const char *path, struct list_info *list, struct ranges *set)
