@@ -45,7 +45,7 @@ static const struct context own = CONTEXT_DEFAULT;
 static int64_t now_ms;
 static int calls, fails_at, looks;
 static unsigned int attached, gone, bans_n, lists_n, failed_lists, generation;
-static bool detects, no_text;
+static bool detects, no_text, gone_last;
 static double rates[2];
 static const char *const *events;
 static struct stat stats[5];
@@ -141,7 +141,7 @@ static int given_attached(const struct context *context, struct attachment **on,
 		snprintf((*on)[i].name, IF_NAMESIZE, "eth%u", i);
 		snprintf((*on)[i].as, IF_NAMESIZE, "eth%u", i);
 		(*on)[i].mode = MODE_SKB;
-		(*on)[i].gone = i < gone;
+		(*on)[i].gone = gone_last ? i + gone >= attached : i < gone;
 	}
 	return call("the interfaces");
 }
@@ -281,7 +281,7 @@ static void anew(void)
 	attached = lists_n = 1;
 	gone = bans_n = failed_lists = 0;
 	generation = 5;
-	detects = no_text = false;
+	detects = no_text = gone_last = false;
 	rates[0] = 12.5;
 	rates[1] = 0.25;
 	events = NULL;
@@ -354,11 +354,13 @@ static void health(void)
 			asks("health");
 		}
 	fails_at = 0;
+	gone_last = true;
 	for (attached = 0; attached < 3; attached++)
 		for (gone = 0; gone <= attached; gone++) {
 			printf("%u, %u gone\n", attached, gone);
 			now_ms += 5000;
 			asks("health");
+			gone_last = !gone_last;
 		}
 }
 
