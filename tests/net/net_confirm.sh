@@ -360,6 +360,43 @@ cannot_go_back() {
 	verdicts 45.0.0.1=drop
 }
 
+# gets_scope LIST: it has one, which no command would give it now.
+gets_scope() {
+	as_sql "INSERT INTO scope (list, scope, kind) SELECT id, 'tcp/22', kind FROM list WHERE name = '$1';
+		UPDATE list SET kind = 2 WHERE name = '$1'"
+	bloom rotate
+}
+
+# What waits can always go back: what comes meanwhile and does not go together with that is refused, in each order.
+goes_together() {
+	local roster='a list with a scope needs the roster' shadow='a shadow list needs the roster'
+
+	echo 45.0.0.1 >list
+	bloom load scoped list --only tcp/22
+	bloom unload scoped --confirm 1h
+	refused "tune: scoped waits for 'confirm', and would not go back together with this: $roster" tune --exact off --force
+	bloom load other list
+	as_sql "UPDATE pending SET due = 1"
+	bloom add 45.0.0.2
+	grep -q 'scoped: was not confirmed in time and has gone back' err || fail "$(cat err)"
+	bloom load scoped list --only any
+	bloom load shade list --shadow
+	bloom enforce shade --confirm 1h
+	refused "shade waits for 'confirm', and would not go back together with this: $shadow" tune --exact off --force
+	bloom confirm
+	bloom tune --exact off --force
+	bloom tune --exact on --confirm 1h
+	refused "exact waits for 'confirm', and would not go back together with this: $shadow" load new list --shadow
+	refused "exact waits for 'confirm', and would not go back together with this: $roster" load new list --only tcp/22
+	printf 'load new list --only tcp/22\nadd 45.0.0.3\n' >lines
+	refused "exact waits for 'confirm', and would not go back together with this: $roster" batch lines
+	bloom load new list
+	as_sql "UPDATE pending SET due = 1"
+	bloom add 45.0.0.3
+	is "$(get .exact tune)" false "whether there is a roster"
+	verdicts 45.0.0.1=drop 45.0.0.3=drop
+}
+
 # What came meanwhile does not go together with what was before: nothing else is changed until that is gone.
 goes_back_with_others() {
 	local why='exact was not confirmed in time, and with this cannot go back: a list with a scope needs the roster'
@@ -368,7 +405,8 @@ goes_back_with_others() {
 	bloom load list list
 	bloom tune --exact off --force
 	bloom tune --exact on --confirm 1h
-	bloom load scoped list --only tcp/22
+	bloom load scoped list
+	gets_scope scoped
 	as_sql "UPDATE pending SET due = 1"
 	expect 2 "$XDP_BLOOM" add 45.0.0.2
 	grep -q "^xdp-bloom: add: $why" err || fail "$(cat err)"
@@ -396,7 +434,8 @@ restarts_on_trial() {
 	bloom load other another
 	bloom tune --exact off --force
 	bloom tune --exact on --confirm 1h
-	bloom load scoped list --only tcp/22
+	bloom load scoped list
+	gets_scope scoped
 	as_sql "UPDATE pending SET boot = 'another'"
 	rm -r "$XDP_BLOOM_BPFFS"
 	bloom restore
@@ -436,6 +475,33 @@ begins_with_nothing() {
 	bloom load other another --confirm 1h
 	on_trial || fail "it is not on trial"
 	verdicts 45.0.0.1=drop 45.0.0.2=drop
+}
+
+# One that was to be filtered and was not, as before: its entry is there again, as it was.
+of_before() {
+	veth 0 1
+	echo 45.0.0.1 >list
+	bloom load list list
+	bloom attach edge0 --match both --mode skb
+	bloom attach edge1 --egress --match source
+	get '[.interfaces[] | {name, mode, match}]' show >before
+	rm "$XDP_BLOOM_BPFFS"/links/*
+	is "$(get .interfaces show)" '[]' "what is filtered"
+	bloom attach edge0 --mode tc --confirm 1h
+	bloom attach edge1 --egress --confirm 1h
+	as_sql "UPDATE pending SET due = 1"
+	bloom add 45.0.0.2
+	grep -q 'edge0: was not confirmed in time and has gone back' err || fail "$(cat err)"
+	is "$(get .interfaces show)" '[]' "what is filtered after that"
+	bloom state check
+	bloom restore
+	is "$(get '[.interfaces[] | {name, mode, match}]' show)" "$(cat before)" "what is filtered then"
+	rm "$XDP_BLOOM_BPFFS"/links/*
+	bloom attach edge0 --confirm 1h
+	bloom confirm
+	as_sql "UPDATE pending SET due = 1"
+	bloom add 45.0.0.3
+	[ "$(xdp_id edge0)" != none ] || fail "edge0 is not filtered"
 }
 
 # An interface that has another name when its time is over, or is in another network namespace: nothing of ours stays there.
@@ -487,4 +553,4 @@ is_away() {
 	[ ! "/proc/$away/ns/net" -ef /proc/self/ns/net ]
 }
 
-run_cases waits_in_a_stream late_bans attached_for_a_while cannot_go_back goes_back_with_others begins_with_nothing restarts_on_trial every_verb beside_an_image renamed date_set_forward confirmed confirm_cut_short another_root banned_meanwhile unpinned_at_once too_late of_an_older_state broken_sessions
+run_cases waits_in_a_stream late_bans attached_for_a_while cannot_go_back goes_together goes_back_with_others begins_with_nothing restarts_on_trial every_verb beside_an_image of_before renamed date_set_forward confirmed confirm_cut_short another_root banned_meanwhile unpinned_at_once too_late of_an_older_state broken_sessions

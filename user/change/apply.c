@@ -330,6 +330,30 @@ int apply_with(struct state *state, struct live *live, const struct apply_option
 	return err;
 }
 
+/* What memory there is then, nobody knows; the rest is for whoever reads it now. */
+static int contradicts(struct state *state, void *live)
+{
+	struct generation g = { 0 };
+	struct settled s;
+	int err = image_kept(state) ? -EALREADY : settle(&s, state);
+
+	if (err)
+		return 0;
+	err = plan(&g, state, live, &s, true, false);
+	settled_free(&s);
+	return err_is(err, EINVAL) ? err : 0;
+}
+
+int apply_goes_back(struct state *state, struct live *live)
+{
+	char name[LIST_NAME_MAX];
+	int err = state_pending_undone(state, contradicts, live, name);
+
+	return err ? because(err, "%s waits for 'confirm', and would not go back together with this: %s", name,
+			     reason(err))
+		   : 0;
+}
+
 int apply(struct state *state, struct live *live, struct guard *guard)
 {
 	return apply_with(state, live, &(struct apply_options){ .guard = guard });

@@ -22,6 +22,7 @@ struct apply_options {
 	bool discard_unknown; /* even if the state does not know the filter in force */
 	bool dry_run;	      /* only up to the plan */
 	bool reverting;	      /* to what was in force before: it may take all available memory */
+	bool again;	      /* of what is in force: nothing comes that could not go back */
 	bool filling;	      /* many bans come, and more will: with room for them, where there is memory for it */
 	/* More to put into the state, when all else has succeeded. */
 	int (*before_commit)(struct state *state, void *arg);
@@ -29,7 +30,10 @@ struct apply_options {
 };
 int apply_with(struct state *state, struct live *live, const struct apply_options *options);
 
-/* The same, unless the kernel has this state already: after a reboot, or a killed command. */
+/* Could what waits for confirmation still go back, with what the state has come to? 0 or -errno with the reason. */
+int apply_goes_back(struct state *state, struct live *live);
+
+/* As apply(), unless the kernel has this state already: after a reboot, or a killed command. */
 int apply_if_needed(struct state *state, struct live *live, struct guard *guard);
 
 #endif

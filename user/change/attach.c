@@ -120,9 +120,9 @@ static int announce(struct attaching *a, const char *label, const struct interfa
 		return err;
 	*announced = kept ? THAT_IT_WAITS : ALL;
 	snprintf(pending.name, sizeof(pending.name), "%s", label);
-	if (!kept)
-		err = (label_ports(label) ? state_ports_put : state_interface_put)(a->change->state, is);
-	return err || confirm ? err : state_pending_add(a->change->state, &pending);
+	/* Before its entry is there: it is to be gone again. */
+	err = confirm ? 0 : state_pending_add(a->change->state, &pending);
+	return err || kept ? err : (label_ports(label) ? state_ports_put : state_interface_put)(a->change->state, is);
 }
 
 static int announce_interface(struct attaching *a, const char *name, enum announced *announced)

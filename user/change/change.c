@@ -133,7 +133,8 @@ static int commit(struct change *change)
 	change->options.guard = &change->guard;
 	change->options.reverting = overdue.n;
 	if (!err && (change->build || overdue.n))
-		err = apply_with(change->state, &change->live, &change->options);
+		err = (errand.here || change->options.again ? 0 : apply_goes_back(change->state, &change->live))
+			      ?: apply_with(change->state, &change->live, &change->options);
 	else if (!err)
 		err = bans_into_force(change->state, &change->live, &change->touched, &change->guard);
 	err = overdue_end(&overdue, change->options.dry_run ? NULL : &change->live, err);

@@ -2,11 +2,14 @@
 /* What waits to be confirmed, and the versions to go back to: rows of the list table named "NAME before". */
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include "base/clock.h"
+#include "base/label.h"
 #include "base/log.h"
+#include "bpf/abi.h"
 #include "state/bans_internal.h"
 #include "state/feeds.h"
 #include "state/fleet.h"
@@ -15,7 +18,22 @@
 
 #define BEFORE " || ' before'"
 
-/* What comes back: a list by its row, a setting by its value, an image by its number, a list's kind. */
+/* How an interface was to be filtered: its mode, whether shared, its match. */
+static bool read_interface(const char *text, const char *label, struct interface_info *was)
+{
+	bool leaves = label_split(label, was->name);
+	unsigned int shared, match;
+	int end = 0;
+
+	if (!text || sscanf(text, "%7[a-z] %1u %1u%n", was->mode, &shared, &match, &end) != 3 || text[end] ||
+	    shared > 1 || match >= MATCHES)
+		return false;
+	was->shared = shared;
+	was->match = leaves ? MATCH_LEAVING(match) : match;
+	return true;
+}
+
+/* What comes back: a list by its row, a setting by its value, an image by its number, a list's kind, an interface. */
 static bool before_is_sound(const struct pending *one, sqlite3_stmt *stmt)
 {
 	struct row row = { .stmt = stmt };
@@ -33,6 +51,9 @@ static bool before_is_sound(const struct pending *one, sqlite3_stmt *stmt)
 		return state_setting_value_is_sound(one->name, stmt, 3);
 	case PENDING_IMAGE:
 		return state_setting_value_is_sound("image", stmt, 3);
+	case PENDING_INTERFACE:
+		return read_interface((const char *)sqlite3_column_text(stmt, 3), one->name,
+				      &(struct interface_info){ 0 });
 	default:
 		return false;
 	}
@@ -147,6 +168,40 @@ static int undo_ban(struct state *s, const char *name)
 	       state_own_changed(s, &p, NULL, false);
 }
 
+/* One that is to be filtered already, and is not. */
+static int keep_interface(struct state *s, const char *label)
+{
+	char name[IF_NAMESIZE];
+	bool leaves = label_split(label, name);
+
+	if (label_ports(label))
+		return 0;
+	return state_put(s,
+			 leaves ? "UPDATE pending SET before = (SELECT 'tc 0 ' || match FROM leaving WHERE name = ?2)"
+				  " WHERE kind = 1 AND name = ?1"
+				: "UPDATE pending SET before = (SELECT mode || ' ' || shared || ' ' ||"
+				  " coalesce((SELECT match FROM matched WHERE name = ?2), 0) FROM interface"
+				  " WHERE name = ?2) WHERE kind = 1 AND name = ?1",
+			 "ss", label, name);
+}
+
+static int undo_interface(struct state *s, const char *label)
+{
+	sqlite3_stmt *stmt =
+		state_prepare(s, "SELECT before FROM pending WHERE kind = 1 AND name = ? AND before NOT NULL");
+	struct interface_info was = { 0 };
+	bool there = false;
+	int code;
+
+	if (!stmt)
+		return because_sqlite(s, "reading");
+	state_bind_text(stmt, 1, label);
+	code = sqlite3_step(stmt);
+	if (code == SQLITE_ROW)
+		there = read_interface((const char *)sqlite3_column_text(stmt, 0), label, &was);
+	return state_finish(s, stmt, code) ?: there ? state_interface_put(s, &was) : state_interface_drop(s, label);
+}
+
 static int keep_before(struct state *s, const struct pending *pending)
 {
 	const char *name = pending->name;
@@ -164,6 +219,8 @@ static int keep_before(struct state *s, const struct pending *pending)
 			" FROM list WHERE name = ?1)"
 			" WHERE kind = 5 AND name = ?1",
 			"s", name);
+	case PENDING_INTERFACE:
+		return keep_interface(s, name);
 	case PENDING_BAN:
 		return keep_ban(s, name,
 				"INSERT OR REPLACE INTO ban_before SELECT * FROM ban"
@@ -359,7 +416,7 @@ static int undo(struct state *s, const struct pending *pending)
 	case PENDING_LIST:
 		return undo_list(s, name);
 	case PENDING_INTERFACE:
-		return state_interface_drop(s, name);
+		return undo_interface(s, name);
 	case PENDING_SETTING:
 		return state_put(s, "DELETE FROM setting WHERE name = ?", "s", name)
 			       ?: state_put(s,
@@ -392,6 +449,47 @@ int state_pending_undo(struct state *state, const struct pending *pending)
 	if (err)
 		return err;
 	return state_pending_forget(state, pending->kind, pending->name);
+}
+
+/* All of the filter's, which is built for each that goes back. */
+static int undo_all(struct state *s, const struct pending *waiting, size_t n, char name[LIST_NAME_MAX])
+{
+	size_t found = 0;
+	int err = 0;
+
+	for (size_t i = 0; i < n && !err; i++) {
+		if (waiting[i].kind == PENDING_INTERFACE || waiting[i].kind == PENDING_BAN)
+			continue;
+		if (!found++)
+			snprintf(name, LIST_NAME_MAX, "%s", waiting[i].name);
+		err = state_pending_undo(s, &waiting[i]);
+	}
+	return err ?: found ? 0 : -ENOENT;
+}
+
+int state_pending_undone(struct state *state, int (*judge)(struct state *, void *), void *arg, char name[LIST_NAME_MAX])
+{
+	const struct state before = *state;
+	struct pending *waiting = NULL;
+	size_t n = 0;
+	int err = state_pending(state, &waiting, &n), undo;
+
+	if (err || !n) {
+		free(waiting);
+		return err;
+	}
+	err = state_run(state, "SAVEPOINT undone");
+	err = err ?: undo_all(state, waiting, n, name);
+	err = err_is(err, ENOENT) ? 0 : err ?: judge(state, arg);
+	free(waiting);
+	undo = state_run(state, "ROLLBACK TO undone; RELEASE undone");
+	/* What was known of the tables is known again. */
+	state->bans = before.bans;
+	state->said = before.said;
+	state->said_back = before.said_back;
+	state->stepped_back = before.stepped_back;
+	state->out_known = false;
+	return err ?: undo;
 }
 
 int state_pending_confirm(struct state *state)

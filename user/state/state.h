@@ -112,6 +112,12 @@ int64_t pending_left(const struct pending *pending, int64_t at_least);
 int state_pending_undo(struct state *state, const struct pending *pending);
 /* After the list or interface itself is gone. */
 int state_pending_forget(struct state *state, enum pending_kind kind, const char *name);
+/*
+ * What judge() says of the state as it will be when all that waits has gone back; nothing is changed. name: what waits
+ * first. 0 where nothing does but interfaces and bans.
+ */
+int state_pending_undone(struct state *state, int (*judge)(struct state *, void *), void *arg,
+			 char name[LIST_NAME_MAX]);
 /* Drops the versions before: all changes stay. */
 int state_pending_confirm(struct state *state);
 /* No list, ban or image waits any more, and none comes back. */

@@ -23,7 +23,7 @@ int verb_rotate(const struct call *call)
 	if (!err && o->force)
 		err = change_force(change, NULL);
 	if (!err)
-		err = change_commit(change, &(struct apply_options){ 0 });
+		err = change_commit(change, &(struct apply_options){ .again = true });
 	change_end(change);
 	return err ? fail("%s; the generation before is still in force", reason(err)) : out_done(call->context);
 }
