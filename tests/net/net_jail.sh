@@ -393,6 +393,27 @@ guards_says_it() {
 	shown_as no || fail "afterwards: $("$XDP_BLOOM" guards)"
 }
 
+# Where no service lets it go, a command that builds or restores the filter does, and says so.
+let_go_alone() {
+	local verb
+
+	banning 203.0.113.7
+	ip addr add 203.0.113.1/24 dev edge0
+	for verb in rotate restore; do
+		bloom rotate
+		ip route add default via 203.0.113.7
+		offend
+		is "$(alone)" 203.0.113.7 "whom the detector bans before $verb"
+		bloom "$verb"
+		grep -q '^xdp-bloom: 203.0.113.7: the detector banned it, and this machine needs it: it is let go$' err ||
+			fail "$verb does not say it: $(cat err)"
+		is "$(alone)" "" "whom the detector bans after $verb"
+		offend
+		is "$(alone)" "" "whom it bans again"
+		ip route del default
+	done
+}
+
 # It is let go while another command holds the lock, and said when that is over.
 needed_at_once() {
 	banning 203.0.113.7
@@ -426,4 +447,4 @@ let_go_with_all() {
 	is "$(get length bans)" 0 "live bans"
 }
 
-run_cases becomes_live climbs needed others alone_in_the_kernel by_two_interfaces stopped many needed_and_trusted trusted_host beside_an_image needed_again needed_at_once guards_says_it let_go_with_all
+run_cases becomes_live climbs needed others alone_in_the_kernel by_two_interfaces stopped many needed_and_trusted trusted_host beside_an_image needed_again needed_at_once guards_says_it let_go_alone let_go_with_all

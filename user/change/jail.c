@@ -10,9 +10,12 @@
 #include <time.h>
 
 #include "base/clock.h"
+#include "base/context.h"
 #include "base/grow.h"
+#include "base/lock.h"
 #include "base/log.h"
 #include "base/span.h"
+#include "base/state_path.h"
 #include "bpf/detect.h"
 #include "change/change.h"
 #include "change/ends.h"
@@ -157,6 +160,28 @@ int jail_spare(const struct context *context, struct ranges *needed)
 	ranges_free(&m.jailed);
 	seen_free(&m.seen);
 	return err;
+}
+
+void jail_spare_alone(const struct context *context)
+{
+	struct ranges needed;
+	char text[PREFIX_TEXT_MAX];
+	int err;
+
+	if (lock_is_held(context->state, STATE_SERVICE_LOCK))
+		return;
+	err = jail_spare(context, &needed);
+	for (size_t i = 0; i < needed.n4 && !err; i++)
+		for (uint64_t at = needed.v4[i].lo; at <= needed.v4[i].hi; at++)
+			warn("%s: the detector banned it, and this machine needs it: it is let go",
+			     prefix_text(text, (struct addr){ at, 4 }, -1));
+	for (size_t i = 0; i < needed.n6 && !err; i++)
+		for (ip6 at = needed.v6[i].lo >> 64; at <= needed.v6[i].hi >> 64; at++)
+			warn("%s: the detector banned it, and this machine needs it: it is let go",
+			     prefix_text(text, (struct addr){ at << 64, 6 }, 64));
+	if (err)
+		warn("what the detector bans by itself stays banned until that ends: %s", reason(err));
+	ranges_free(&needed);
 }
 
 /* False: nothing is in its way. */

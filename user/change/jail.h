@@ -35,6 +35,8 @@ struct jail {
  * jail_move() to say so. The caller frees them.
  */
 int jail_spare(const struct context *context, struct ranges *needed);
+/* The same by a command where no service does it; it says so itself. No error, but a warning. */
+void jail_spare_alone(const struct context *context);
 /*
  * Makes live bans of all whom the detector bans by itself, or (not NULL) of those in `only`, but for those that are
  * banned or allowed already, and those that a guard rail keeps: they are let go, and the detector is told. needed: who

@@ -25,6 +25,8 @@ int verb_rotate(const struct call *call)
 	if (!err)
 		err = change_commit(change, &(struct apply_options){ .again = true });
 	change_end(change);
+	if (!err)
+		jail_spare_alone(call->context);
 	return err ? fail("%s; the generation before is still in force", reason(err)) : out_done(call->context);
 }
 
@@ -77,5 +79,7 @@ int verb_restore(const struct call *call)
 	size_t missing = 0;
 	int err = restore(call->context, call->options, &missing);
 
+	if (!err)
+		jail_spare_alone(call->context);
 	return err ? fail("%s", reason(err)) : out_done(call->context) ?: missing ? EXIT_MISSING : EXIT_DONE;
 }
