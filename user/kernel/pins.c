@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mount.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
 #include <sys/syscall.h>
@@ -25,6 +26,7 @@
 #include "base/close_fd.h"
 #include "base/context.h"
 #include "base/log.h"
+#include "base/out.h"
 #include "base/trusted_dir.h"
 
 #define BPFFS_MOUNT "/sys/fs/bpf"
@@ -112,10 +114,20 @@ int because_program(int err, const char *what)
 
 int because_kernel(int err, const char *what)
 {
+	struct rlimit space;
+	char text[BYTES_TEXT_MAX];
+
 	if (-err >= 1 << ERRNO_BITS) /* it is said why */
 		return err;
 	if (err_is(err, EPERM) || err_is(err, EACCES))
 		return because(err, "%s: root, or " NEEDED_CAPABILITIES ", is needed", what);
+	/* Not even what the kernel would do may have had its room here. */
+	if (err_is(err, ENOMEM) && !getrlimit(RLIMIT_AS, &space) && space.rlim_cur != RLIM_INFINITY)
+		return because(
+			err,
+			"%s: there is not enough memory: this process may take %s of addresses (ulimit -v), if it is"
+			" not the kernel that has no more",
+			what, bytes_text(text, space.rlim_cur));
 	if (err_is(err, ENOMEM))
 		return because(err, "%s: the kernel has not enough memory", what);
 	return because(err, "%s: %s", what, errno_text(err));
