@@ -50,33 +50,57 @@ int own_addresses_read(struct own_addresses *own)
 	return err;
 }
 
-/* The IPv4 address that a gateway makes of an IPv6 one: NAT64 and 6to4. */
-static bool embedded(struct addr addr, struct addr *within)
+/* What no list bans by mistake, and no server of the internet has. */
+static const struct bogon more[] = {
+	{ "192.0.0.0/24", "of protocols" }, { "198.18.0.0/15", "for benchmarks" },
+	{ "240.0.0.0/4", "reserved" },	    { "64:ff9b:1::/48", "of a network's own NAT64" },
+	{ "100::/64", "discarded" },	    { "5f00::/16", "of segment routing" },
+	{ "fec0::/10", "site-local" },
+};
+
+#define WITHIN_MOST 2
+
+/* The IPv4 addresses that a gateway makes of an IPv6 one; returns how many. */
+static size_t embedded(struct addr addr, struct addr within[WITHIN_MOST])
 {
+	uint32_t last = (uint32_t)addr.num, id = (uint32_t)(addr.num >> 32);
+	ip6 above = addr.num >> 32;
+
 	if (addr.family != 6)
-		return false;
-	if (addr.num >> 32 == (ip6)0x0064ff9b << 64)
-		*within = (struct addr){ (uint32_t)addr.num, 4 };
-	else if (addr.num >> 112 == 0x2002)
-		*within = (struct addr){ (uint32_t)(addr.num >> 80), 4 };
-	else
-		return false;
-	return true;
+		return 0;
+	within[0] = within[1] = (struct addr){ last, 4 };
+	/* NAT64, IPv4-compatible, IPv4-translated, ISATAP. */
+	if (above == (ip6)0x0064ff9b << 64 || !above || above == 0xffff0000 || (id & ~0x02000000U) == 0x00005efe)
+		return 1;
+	/* 6to4 */
+	within[0].num = (uint32_t)(addr.num >> 80);
+	if (addr.num >> 112 == 0x2002)
+		return 1;
+	/* Teredo: its server, and whom it is of. */
+	within[0].num = (uint32_t)(addr.num >> 64);
+	within[1].num = (uint32_t)~last;
+	return addr.num >> 96 == 0x20010000 ? 2 : 0;
 }
 
 const char *address_fault(struct addr addr, const struct own_addresses *own)
 {
 	const struct bogon *bogon;
-	struct addr within;
+	struct addr within[WITHIN_MOST];
+	const char *fault = NULL;
+	size_t n;
 
 	addr_unmap(&addr);
-	bogon = bogon_of(addr, addr_width(addr.family));
+	bogon = bogon_of(addr, addr_width(addr.family))
+			?: bogon_among(more, sizeof(more) / sizeof(*more), addr, addr_width(addr.family));
 	if (bogon)
 		return bogon->what;
 	for (size_t i = 0; i < own->n; i++)
 		if (own->addrs[i].family == addr.family && own->addrs[i].num == addr.num)
 			return "this machine's own";
-	return embedded(addr, &within) ? address_fault(within, own) : NULL;
+	n = embedded(addr, within);
+	for (size_t i = 0; i < n && !fault; i++)
+		fault = address_fault(within[i], own);
+	return fault;
 }
 
 const char *host_fault(const char *host, const struct own_addresses *own)

@@ -21,16 +21,21 @@ const struct bogon bogon_table[] = {
 };
 const size_t bogon_table_n = sizeof(bogon_table) / sizeof(bogon_table[0]);
 
-const struct bogon *bogon_of(struct addr first, unsigned int length)
+const struct bogon *bogon_among(const struct bogon *table, size_t n, struct addr first, unsigned int length)
 {
-	for (size_t i = 0; i < bogon_table_n; i++) {
-		const char *prefix = bogon_table[i].prefix;
+	for (size_t i = 0; i < n; i++) {
+		const char *prefix = table[i].prefix;
 		unsigned int width;
 		struct addr bogon;
 
 		if (!prefix_parse(prefix, strlen(prefix), &bogon, &width) && bogon.family == first.family &&
 		    width <= length && (first.num & ~addr_mask(first.family, width)) == bogon.num)
-			return &bogon_table[i];
+			return &table[i];
 	}
 	return NULL;
+}
+
+const struct bogon *bogon_of(struct addr first, unsigned int length)
+{
+	return bogon_among(bogon_table, bogon_table_n, first, length);
 }

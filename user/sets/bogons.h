@@ -13,6 +13,8 @@ struct bogon {
 extern const struct bogon bogon_table[];
 extern const size_t bogon_table_n;
 
+/* The one of such a table that holds all of the prefix; NULL: none. */
+const struct bogon *bogon_among(const struct bogon *table, size_t n, struct addr first, unsigned int length);
 /* The one that holds all of the prefix; NULL: none. */
 const struct bogon *bogon_of(struct addr first, unsigned int length);
 
