@@ -145,7 +145,8 @@ def verdicts(what, **wanted):
 
 
 HOSTS = {'a': '45.0.0.1', 'b': '45.0.0.2', 'net': '2001:db8:7::9', 'mine': '45.0.1.1', 'soon': '45.0.1.2', 'longer': '45.0.1.3', 'early': '45.0.1.4', 'sooner': '45.0.1.5',
-         'captcha': '45.0.0.9', 'own': '45.0.2.1', 'many': '45.2.0.77'}
+         'captcha': '45.0.0.9', 'own': '45.0.2.1', 'kept': '45.0.3.1', 'later': '45.0.3.2',
+         'unbanned': '45.0.3.3', 'many': '45.2.0.77'}
 
 
 def faults():
@@ -180,8 +181,7 @@ def others():
     delete(11, 12, 13)
     turns(1)
     verdicts('bans that are somebody\'s', mine=True, longer=True)
-    began = time.monotonic()
-    run(bloom, 'add', HOSTS['early'], HOSTS['sooner'], '--ttl', '119s', '--reason', 'mine')
+    run(bloom, 'add', HOSTS['early'], HOSTS['sooner'], '--ttl', '11m', '--reason', 'mine')
     decide(14, HOSTS['early'])
     decide(15, HOSTS['sooner'], 5)
     turns(1)
@@ -191,10 +191,37 @@ def others():
     with Agent.lock:
         Agent.gone[15] = Agent.decisions.pop(15)[:3] + (-1,)
     again = {ban['prefix']: ban['reason'] for ban in json.loads(run(bloom, '-j', 'bans'))}
-    if time.monotonic() - began < 110 and (
-            not reasons[HOSTS['early']].startswith('crowdsec ') or reasons[HOSTS['sooner']] != 'mine'
+    if (not reasons[HOSTS['early']].startswith('crowdsec ') or reasons[HOSTS['sooner']] != 'mine'
             or [again.get(HOSTS[name]) for name in ('early', 'sooner')] != ['mine', 'mine']):
         die(f'it ends early: {reasons}, then {again}')
+
+
+def behind(follower):
+    """A shorter ban of somebody's beside a decision is there when that is deleted, whoever follows by then."""
+    def reasons():
+        told = {ban['prefix']: ban['reason'] for ban in json.loads(run(bloom, '-j', 'bans'))}
+        return [told.get(HOSTS[name], '').split(' ')[0] for name in ('kept', 'later', 'unbanned')]
+
+    run(bloom, 'add', HOSTS['later'], '--ttl', '20m', '--reason', 'mine')
+    for number, name in enumerate(('kept', 'later', 'unbanned'), 40):
+        decide(number, HOSTS[name])
+    turns(1)
+    run(bloom, '-q', 'add', HOSTS['kept'], '--ttl', '10m', '--reason', 'mine')
+    run(bloom, '-q', 'add', HOSTS['unbanned'], '--ttl', '10m', '--keep-longer', '--reason', 'fail2ban sshd')
+    run(bloom, '-q', 'del', HOSTS['unbanned'], '--reason', 'fail2ban sshd')
+    if reasons() != ['crowdsec'] * 3:
+        die(f'the decisions are later: {reasons()}')
+    if not by_service:
+        end(follower)
+        follower = follow(Agent.server.server_port)
+        turns(1)
+    delete(40, 41, 42)
+    turns(2)
+    if reasons() != ['mine', 'mine', '']:
+        die(f'the decisions are deleted: {reasons()}')
+    verdicts('by hand', kept=True, later=True, unbanned=False)
+    run(bloom, 'del', HOSTS['kept'], HOSTS['later'])
+    return follower
 
 
 def needed():
@@ -417,6 +444,7 @@ def main():
     verdicts('both are over', b=False)
     if as_user:
         return end(follower)
+    follower = behind(follower)
     faults()
     silence()
     in_its_place()

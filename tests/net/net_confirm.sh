@@ -324,7 +324,7 @@ of_an_older_state() {
 	echo 45.0.0.1 >list
 	bloom load list list
 	bloom load other list --confirm 1h
-	as_sql "ALTER TABLE pending DROP COLUMN due; ALTER TABLE pending DROP COLUMN boot; DROP TABLE ban_before; DROP TABLE accepted; DROP TABLE strike; DROP TABLE chosen; DROP TABLE scope; DROP TABLE matched; DROP TABLE leaving; DROP TABLE ports; DROP TABLE port; DROP TABLE feed; DROP TABLE said; DROP TABLE said_before; DROP TABLE member;
+	as_sql "ALTER TABLE pending DROP COLUMN due; ALTER TABLE pending DROP COLUMN boot; DROP TABLE ban_before; DROP TABLE accepted; DROP TABLE strike; DROP TABLE chosen; DROP TABLE scope; DROP TABLE matched; DROP TABLE leaving; DROP TABLE ports; DROP TABLE port; DROP TABLE feed; DROP TABLE said; DROP TABLE said_before; DROP TABLE behind; DROP TABLE member;
 		DROP INDEX ban_due; ALTER TABLE ban DROP COLUMN due;
 		PRAGMA user_version = 5"
 	is "$(get length lists)" 2 "number of lists"

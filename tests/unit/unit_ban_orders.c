@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Bans of an agent beside another's of the same prefix, which end sooner and later: none of another's ends sooner than
- * it would have without the agent.
+ * it would have without the agent. At random, against a model that knows only who says what until when.
  */
 #include <time.h>
 
 #include "base/clock.h"
 #include "change/accounts.h"
 #include "change/ban.h"
+#include "change/behind.h"
 #include "change/change.h"
+#include "change/stepped_back.h"
+#include "state/internal.h"
 #include "state/strikes.h"
 
 #include "own_state.h"
@@ -22,6 +25,7 @@ static void begin(void)
 {
 	change = (struct change){ .context = &own_context, .state = opened(true) };
 	ENOUGH(change.state && !prefix_parse("198.51.100.7", 12, &at.first, &at.length));
+	change.jail.let_go = RANGES_EMPTY;
 }
 
 static void end(void)
@@ -45,18 +49,14 @@ static void another(int seconds)
 	ENOUGH(!account_own_put(&change, &ban));
 }
 
-/* What was taken over goes to *was, if it was. True: missed. */
-static bool order(bool del, int seconds, const struct ban *back, struct ban *was)
+/* True: missed. */
+static bool order(bool del, int seconds)
 {
 	struct ban_options options = { 0 };
-	struct ban_order one = {
-		.prefix = at, .ttl = seconds, .reason = del ? NULL : WHOSE "x", .del = del, .back = back
-	};
+	struct ban_order one = { .prefix = at, .ttl = seconds, .reason = del ? NULL : WHOSE "x", .del = del };
 	struct banned banned = { 0 };
 
 	CHECK(!ban_orders(&change, &options, WHOSE, &one, 1, &banned), "order: %s", log_last());
-	if (was && banned.taken_over_n)
-		*was = *banned.taken_over;
 	banned_free(&banned);
 	return one.missed;
 }
@@ -79,46 +79,106 @@ static bool near(int is, int wanted)
 	return wanted > 0 ? is > wanted - 30 && is <= wanted + 1 : is == wanted;
 }
 
+/* By another process than what was before. */
+static void again(void)
+{
+	ENOUGH(!accounts_put(&change) && !state_commit(change.state));
+	state_close(change.state);
+	touched_free(&change.touched);
+	accounts_free(&change.accounts);
+	change = (struct change){ .context = &own_context, .state = opened(true) };
+	ENOUGH(change.state);
+}
+
+/* The machine was started anew: of the ends only the dates are left. */
+static void reboot(void)
+{
+	ENOUGH(!state_set(change.state, SETTING_BOOT, 1));
+	again();
+	ENOUGH(!change.state->same_boot);
+}
+
+/* Each way that a process may go on from here. */
+static void goes_on(int how)
+{
+	if (how == 1)
+		again();
+	else if (how == 2)
+		reboot();
+}
+
+static bool is_theirs(const char *why)
+{
+	return !strncmp(why, WHOSE, strlen(WHOSE));
+}
+
 /* Another's is there first; then the agent's comes, becomes shorter, and is taken out. */
 static void another_first(void)
 {
 	static const int others[] = { 0, 50, 100, 110, 600, 7200 }, agents[] = { 40, 80, 105, 3600 };
+	enum { OTHERS = sizeof(others) / sizeof(*others), AGENTS = sizeof(agents) / sizeof(*agents) };
 
-	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
-		for (size_t k = 0; k < sizeof(agents) / sizeof(*agents); k++) {
-			int other = others[i], agent = agents[k];
-			bool over = other && other <= 120 && agent > other, missed;
-			struct ban was = { 0 };
-			char why[BAN_REASON_MAX];
+	for (size_t i = 0; i < 3 * OTHERS * AGENTS; i++) {
+		int how = (int)(i % 3), other = others[i / 3 % OTHERS], agent = agents[i / 3 / OTHERS];
+		bool over = other && agent > other, missed;
+		char why[BAN_REASON_MAX];
 
-			begin();
-			another(other);
-			missed = order(false, agent, NULL, &was);
-			CHECK(missed == !over && near(left(why), over ? agent : other) &&
-				      !strcmp(why, over ? WHOSE "x" : "mine"),
-			      "%d, and %d of the agent: %d s, '%s'", other, agent, left(why), why);
-			CHECK(!strcmp(was.reason, over ? "mine" : ""), "taken over: '%s'", was.reason);
-			if (over && agent == 3600) {
-				missed = order(false, 5, &was, NULL);
-				CHECK(missed && near(left(why), other) && !strcmp(why, "mine"),
-				      "%d, and it becomes shorter: %d s, '%s'", other, left(why), why);
-				ENOUGH(!order(false, agent, NULL, &was));
-			}
-			missed = order(true, agent, over ? &was : NULL, NULL);
-			CHECK(missed == !over && near(left(why), other) && !strcmp(why, "mine"),
-			      "%d, and %d taken out: %d s, '%s'", other, agent, left(why), why);
-			end();
+		begin();
+		another(other);
+		missed = order(false, agent);
+		CHECK(missed == !over && near(left(why), over ? agent : other) &&
+			      !strcmp(why, over ? WHOSE "x" : "mine"),
+		      "%d, and %d of the agent: %d s, '%s'", other, agent, left(why), why);
+		goes_on(how);
+		if (over && agent == 3600) {
+			missed = order(false, 5);
+			CHECK(missed && near(left(why), other) && !strcmp(why, "mine"),
+			      "%d, and it becomes shorter: %d s, '%s'", other, left(why), why);
+			ENOUGH(!order(false, agent));
+			goes_on(how);
 		}
+		missed = order(true, agent);
+		CHECK(missed == !over && near(left(why), other) && !strcmp(why, "mine"),
+		      "%d, and %d taken out: %d s, '%s'", other, agent, left(why), why);
+		end();
+	}
 }
 
+static const struct ban_options plain = { 0 }, keeping = { .keep_longer = true }, replacing = { .replace = true };
+
 /* seconds 0: without an end. */
-static void add(int seconds, const char *why)
+static struct banned added_as(const struct ban_options *how, int seconds, const char *why)
 {
-	struct ban_options options = { .ttl = { .given = seconds, .value = seconds }, .reason = why };
+	struct ban_options options = *how;
 	struct banned banned = { 0 };
 
+	options.ttl = (struct number){ .given = seconds, .value = seconds };
+	options.reason = why;
 	CHECK(!ban_add(&change, &options, &(struct prefixes){ .at = &at, .n = 1 }, &banned), "add: %s", log_last());
+	return banned;
+}
+
+static void add_as(const struct ban_options *how, int seconds, const char *why)
+{
+	struct banned banned = added_as(how, seconds, why);
+
 	banned_free(&banned);
+}
+
+static void add(int seconds, const char *why)
+{
+	add_as(&plain, seconds, why);
+}
+
+/* The first error, if there is one. */
+static int del(const char *why)
+{
+	bool build;
+	int err = ban_del(&change, &(struct prefixes){ .at = &at, .n = 1 }, why, NULL, &build);
+
+	ranges_free(&change.jail.let_go);
+	change.jail.let_go = RANGES_EMPTY;
+	return err;
 }
 
 /* Who makes the agent's ban longer keeps it, whatever becomes of the decision. */
@@ -132,20 +192,382 @@ static void agents_first(void)
 		const char *mine = i % 2 ? "mine" : NULL;
 
 		begin();
-		ENOUGH(!order(false, 3600, NULL, NULL));
+		ENOUGH(!order(false, 3600));
 		add(seconds, mine);
 		CHECK(near(left(why), seconds) && !strcmp(why, mine ?: ""), "%d: %d s, '%s'", seconds, left(why), why);
-		CHECK(order(false, 1800, NULL, NULL) && near(left(why), seconds), "%d, and a shorter decision: %d s",
-		      seconds, left(why));
-		CHECK(order(true, 1800, NULL, NULL) && near(left(why), seconds), "%d, and none: %d s", seconds,
+		CHECK(order(false, 1800) && near(left(why), seconds), "%d, and a shorter decision: %d s", seconds,
 		      left(why));
+		CHECK(order(true, 1800) && near(left(why), seconds), "%d, and none: %d s", seconds, left(why));
 		end();
 	}
+}
+
+/* A shorter one beside the agent's is there when the decision is deleted, or becomes shorter. */
+static void shorter(void)
+{
+	char why[BAN_REASON_MAX];
+
+	for (int i = 0; i < 12; i++) {
+		const struct ban_options *o = i % 2 ? &keeping : &plain;
+		int how = i / 2 % 3;
+		struct banned banned;
+
+		begin();
+		ENOUGH(!order(false, 3600));
+		banned = added_as(o, 600, "mine");
+		CHECK(banned.kept == 1 && banned.longer_n == (o == &plain) && banned.reasons_n == banned.longer_n,
+		      "it is not said that the agent's stays");
+		banned_free(&banned);
+		CHECK(near(left(why), 3600) && is_theirs(why), "a shorter one: %d s, '%s'", left(why), why);
+		goes_on(how);
+		if (i < 6)
+			CHECK(!order(true, 3600) && near(left(why), 600) && !strcmp(why, "mine"),
+			      "and the decision is deleted: %d s, '%s'", left(why), why);
+		else
+			CHECK(order(false, 60) && near(left(why), 600) && !strcmp(why, "mine"),
+			      "and the decision becomes shorter: %d s, '%s'", left(why), why);
+		CHECK(err_is(state_behind_get(change.state, at.first, at.length, &(struct ban){ 0 }), ENOENT),
+		      "it is behind itself");
+		end();
+	}
+}
+
+/* Several of this machine's own are one, as without the agent. */
+static void several(void)
+{
+	char why[BAN_REASON_MAX];
+
 	begin();
-	ENOUGH(!order(false, 3600, NULL, NULL));
-	add(600, "mine");
-	CHECK(near(left(why), 3600) && !strcmp(why, WHOSE "x"), "a shorter one: %d s, '%s'", left(why), why);
+	ENOUGH(!order(false, 3600));
+	add(600, "first");
+	add(300, "second");
+	add_as(&keeping, 400, "third");
+	ENOUGH(!order(true, 3600));
+	CHECK(near(left(why), 600) && !strcmp(why, "first"), "shorter ones: %d s, '%s'", left(why), why);
+	ENOUGH(!order(false, 3600));
+	add(1200, NULL);
+	ENOUGH(!order(true, 3600));
+	CHECK(near(left(why), 1200) && !strcmp(why, "first"), "a longer one: %d s, '%s'", left(why), why);
+	ENOUGH(!order(false, 3600));
+	add_as(&keeping, 1800, "fourth");
+	ENOUGH(!order(true, 3600));
+	CHECK(near(left(why), 1800) && !strcmp(why, "fourth"), "one that keeps longer ones: %d s, '%s'", left(why),
+	      why);
+	ENOUGH(!order(false, 3600));
+	add(7200, "fifth");
+	CHECK(near(left(why), 7200) && !strcmp(why, "fourth"), "longer than all: %d s, '%s'", left(why), why);
+	add_as(&replacing, 60, "last");
+	ENOUGH(!order(false, 3600));
+	add_as(&replacing, 90, "at last");
+	CHECK(near(left(why), 90) && !strcmp(why, "at last") && order(true, 3600) && near(left(why), 90),
+	      "replaced: %d s, '%s'", left(why), why);
 	end();
+}
+
+/* Who takes out by a reason means that ban; who gives none means all. */
+static void taken_out(void)
+{
+	char why[BAN_REASON_MAX];
+
+	begin();
+	for (int i = 0; i < 2; i++) {
+		ENOUGH(!order(false, 3600));
+		add(600, "mine");
+		CHECK(err_is(del("another's"), EPERM) && near(left(why), 3600), "another reason: %d s", left(why));
+		ENOUGH(!del(NULL));
+		CHECK(left(why) == -1 && order(true, 3600) && left(why) == -1, "del: %d s, '%s'", left(why), why);
+		ENOUGH(!order(false, 3600) && !order(true, 3600));
+		CHECK(left(why) == -1, "it comes back later: %d s, '%s'", left(why), why);
+	}
+	ENOUGH(!order(false, 3600));
+	add(600, "mine");
+	CHECK(!del("mine") && near(left(why), 3600) && is_theirs(why), "by its reason: %d s, '%s'", left(why), why);
+	ENOUGH(!order(true, 3600));
+	CHECK(left(why) == -1, "it comes back: %d s, '%s'", left(why), why);
+	ENOUGH(!order(false, 3600));
+	add(600, "mine");
+	CHECK(!del(WHOSE "x") && near(left(why), 600) && !strcmp(why, "mine"), "by the agent's: %d s, '%s'", left(why),
+	      why);
+	end();
+}
+
+/* A ban that waits to be confirmed goes back to what was there, and to what was behind it. */
+static void on_trial(void)
+{
+	struct pending waits = { .kind = PENDING_BAN, .deadline = 4000000000 };
+	char why[BAN_REASON_MAX];
+	struct ban mine;
+
+	prefix_text(waits.name, (struct addr){ 0xc6336407, 4 }, 32);
+	for (int i = 0; i < 4; i++) {
+		begin();
+		ENOUGH(!order(false, 3600));
+		if (i % 2)
+			add(600, "mine");
+		ENOUGH(!state_pending_add(change.state, &waits));
+		mine = (struct ban){ at.first, at.length, .added = time(NULL), .reason = "on trial" };
+		mine.expires = mine.added + (i < 2 ? 900 : 7200);
+		ENOUGH(i < 2 ? !state_behind_put(change.state, &mine) : !account_own_put(&change, &mine));
+		goes_on(i % 3);
+		ENOUGH(!state_pending_undo(change.state, &waits));
+		CHECK(near(left(why), 3600) && is_theirs(why), "%d: %d s, '%s'", i, left(why), why);
+		ENOUGH(!order(true, 3600));
+		CHECK(near(left(why), i % 2 ? 600 : -1) && !strcmp(why, i % 2 ? "mine" : ""), "%d: %d s, '%s'", i,
+		      left(why), why);
+		end();
+	}
+}
+
+/* The clock of a machine that has none is set after a ban: after the next start the agent's would end before. */
+static void agents_ends_first(void)
+{
+	char why[BAN_REASON_MAX];
+	struct ban *bans;
+	size_t n;
+
+	begin();
+	ENOUGH(!order(false, 3600));
+	add(600, "mine");
+	ENOUGH(!state_put(change.state, "UPDATE ban SET expires = 1000", ""));
+	reboot();
+	ENOUGH(!state_bans_expire(change.state, time(NULL), &bans, &n));
+	CHECK(n == 1 && is_theirs(bans->reason), "%zu run out", n);
+	CHECK(!behind_expired(change.state, bans, n, &change.touched) && near(left(why), 600) && !strcmp(why, "mine"),
+	      "%d s, '%s'", left(why), why);
+	free(bans);
+	end();
+}
+
+/* --- Who says what until when ------------------------------------------------------------------------------------- */
+
+/*
+ * Ends are so many seconds from now, apart by which of them it is, and hundreds of seconds from all others: time passes
+ * by thousands of them, which its rows are made older by. So it does not matter what time the test takes.
+ */
+enum {
+	PREFIXES = 3,
+	ROUNDS = 12,
+	STEPS = 60,
+	TURN = 1000,
+	OWN_AT = 200,
+	AGENTS_AT = 500,
+	MEMBERS_AT = 800,
+	DRIFT = 90
+};
+
+/* 0: nothing is said. `missed`: the agent says it, and another's stands in its place: it says so again. */
+static struct said_of {
+	int own, agent, member;
+	bool missed;
+} says[PREFIXES], said_then[PREFIXES];
+static bool image;
+static const struct pending image_waits = { .kind = PENDING_IMAGE, .name = PENDING_IMAGE_NAME, .deadline = 4000000000 };
+
+static int later(int a, int b)
+{
+	return a > b ? a : b;
+}
+
+static void is_prefix(int i)
+{
+	static const char *const texts[PREFIXES] = { "198.51.100.7", "2001:db8::/48", "198.51.100.0/24" };
+
+	ENOUGH(!prefix_parse(texts[i], strlen(texts[i]), &at.first, &at.length));
+}
+
+static int some(int of)
+{
+	return (int)(ktap_random() % 8) * TURN + of;
+}
+
+static void member_says(int i)
+{
+	struct said_of *is = &says[i];
+	bool taken = false, fresh;
+	int until = some(MEMBERS_AT);
+
+	if (is->member && ktap_random() % 2) {
+		ENOUGH(!account_unsay(&change, "m", &at));
+		/* Nor does it come back with what the image took the place of. */
+		is->member = said_then[i].member = 0;
+		return;
+	}
+	ENOUGH(!account_say(&change, "m", &at, until, "x", &taken, &fresh) && taken);
+	is->member = until;
+}
+
+static void agent_says(struct said_of *is)
+{
+	if (is->agent && ktap_random() % 2) {
+		order(true, is->agent);
+		is->agent = 0;
+		is->missed = false;
+		return;
+	}
+	is->agent = some(AGENTS_AT);
+	is->missed = order(false, is->agent);
+}
+
+static void own_says(struct said_of *is)
+{
+	int until = some(OWN_AT), how = (int)(ktap_random() % 8);
+
+	if (how < 5) {
+		add_as(how % 2 ? &keeping : &plain, until, "mine");
+		is->own = later(is->own, until);
+	} else if (how == 5) {
+		add_as(&replacing, until, "mine");
+		is->own = until;
+	} else {
+		int err = del(how == 6 ? NULL : "mine");
+		bool there = is->own || (how == 6 && is->agent && !is->missed);
+
+		CHECK(!err == there, "del: %s", err ? log_last() : "it was done");
+		is->own = 0;
+	}
+	/* What the agent said is forgotten where this machine's own takes its place, or ends it. */
+	if (!is->missed && (how == 5 || how == 6 || is->own > is->agent))
+		is->agent = 0;
+	/* A change that fails is not kept. */
+	if (how > 5)
+		again();
+}
+
+static void end_what_is_over(void)
+{
+	struct ban *bans;
+	size_t n;
+
+	ENOUGH(!state_bans_expire(change.state, time(NULL), &bans, &n) &&
+	       !behind_expired(change.state, bans, n, &change.touched));
+	free(bans);
+}
+
+static void time_passes(void)
+{
+	static const char *const tables[] = { "ban", "behind", "said", "ban_before", "said_before" };
+	char sql[200];
+
+	for (size_t i = 0; i < sizeof(tables) / sizeof(*tables); i++) {
+		snprintf(sql, sizeof(sql), "UPDATE %s SET expires = expires - %d, due = due - %d000000000", tables[i],
+			 TURN, TURN);
+		ENOUGH(!state_put(change.state, sql, ""));
+	}
+	for (int i = 0; i < PREFIXES; i++)
+		for (int then = 0; then < 2; then++) {
+			struct said_of *is = then ? &said_then[i] : &says[i];
+
+			is->own = later(is->own - TURN, 0);
+			is->agent = later(is->agent - TURN, 0);
+			is->member = later(is->member - TURN, 0);
+			is->missed = is->missed && is->agent;
+		}
+	end_what_is_over();
+}
+
+/* It takes the place of all bans for a while; or for good. */
+static void image_comes_or_goes(void)
+{
+	size_t n;
+
+	image = !image;
+	if (image) {
+		memcpy(said_then, says, sizeof(says));
+		memset(says, 0, sizeof(says));
+		ENOUGH(!state_pending_add(change.state, &image_waits) && !state_set(change.state, "image", 1) &&
+		       !state_bans_clear(change.state));
+		again();
+		return;
+	}
+	if (ktap_random() % 4 == 0) {
+		ENOUGH(!state_pending_confirm(change.state) && !state_set(change.state, "image", 0));
+		again();
+		return;
+	}
+	ENOUGH(!accounts_put(&change) && !state_pending_undo(change.state, &image_waits));
+	for (int i = 0; i < PREFIXES; i++) {
+		struct said_of *is = &says[i], *then = &said_then[i];
+		int agents = is->missed ? 0 : is->agent, then_agents = then->missed ? 0 : then->agent;
+
+		/* Until then it is what another said. */
+		agents = later(agents, then_agents);
+		is->own = later(is->own, then->own);
+		if (agents > is->own) {
+			is->agent = agents;
+			is->missed = false;
+		} else if (!is->missed) {
+			is->agent = 0;
+		}
+		is->member = is->member ?: then->member;
+	}
+	ENOUGH(!stepped_back(change.state, &change.touched, &n));
+	end_what_is_over();
+}
+
+static void as_said(const char *what)
+{
+	for (int i = 0; i < PREFIXES; i++) {
+		const struct said_of *is = &says[i];
+		int own = later(is->own, is->agent), all = later(own, is->member), is_left, all_left;
+		char why[BAN_REASON_MAX];
+		struct ban ban = { 0 };
+		int err;
+
+		is_prefix(i);
+		is_left = left(why);
+		err = state_ban_get(change.state, at.first, at.length, &ban);
+		all_left = err ? 0 : (int)(ban.expires - time(NULL));
+		if (!CHECK((own ? is_left > own - DRIFT && is_left <= own + 1 && is_theirs(why) == (is->agent > is->own)
+				: is_left == -1) &&
+				   (all ? all_left > all - DRIFT && all_left <= all + 1 : err_is(err, ENOENT)),
+			   "%s: %d is own for %d s, '%s', and banned for %d; said for %d, %d of the agent, %d of a member",
+			   what, i, is_left, why, all_left, is->own, is->agent, is->member))
+			return;
+	}
+}
+
+static void at_random(void)
+{
+	static const char *const words[] = { "own",    "own",	 "own",	  "agent",  "agent", "agent",
+					     "member", "passes", "again", "reboot", "image" };
+	struct member_limits limits = member_limits_default;
+
+	limits.rate = MEMBER_RATE_MOST;
+	for (int round = 0; round < ROUNDS && !ktap_failed; round++) {
+		time_t began = time(NULL);
+
+		begin();
+		ENOUGH(!account_rule(&change, "m", &limits));
+		memset(says, 0, sizeof(says));
+		image = false;
+		for (int step = 0; step < STEPS && !ktap_failed && time(NULL) - began < DRIFT / 2; step++) {
+			const char *word = words[ktap_random() % (sizeof(words) / sizeof(*words))];
+			int i = (int)(ktap_random() % PREFIXES);
+			char what[40];
+
+			is_prefix(i);
+			if (!strcmp(word, "own"))
+				own_says(&says[i]);
+			else if (!strcmp(word, "agent"))
+				agent_says(&says[i]);
+			else if (!strcmp(word, "member"))
+				member_says(i);
+			else if (!strcmp(word, "passes"))
+				time_passes();
+			else if (!strcmp(word, "image"))
+				image_comes_or_goes();
+			else
+				goes_on(*word == 'r' ? 2 : 1);
+			for (i = 0; i < PREFIXES; i++) {
+				is_prefix(i);
+				if (says[i].missed)
+					says[i].missed = order(false, says[i].agent);
+			}
+			snprintf(what, sizeof(what), "round %d, step %d, %s", round, step, word);
+			as_said(what);
+		}
+		end();
+	}
 }
 
 /* What the detector has counted is not the agent's; neither is what nobody has banned. */
@@ -156,8 +578,8 @@ static void detectors(void)
 
 	begin();
 	ENOUGH(!state_strike_put(change.state, &(struct strike){ at.first, at.length, 3, time(NULL) }));
-	CHECK(order(true, 60, NULL, NULL) && !change.jail.let_go.n4, "the detector's is taken out");
-	CHECK(!order(false, 60, NULL, NULL) && !order(true, 60, NULL, NULL) && left(why) == -1, "it is not taken out");
+	CHECK(order(true, 60) && !change.jail.let_go.n4, "the detector's is taken out");
+	CHECK(!order(false, 60) && !order(true, 60) && left(why) == -1, "it is not taken out");
 	CHECK(!change.jail.let_go.n4 && !state_strike_get(change.state, at.first, at.length, &strike) &&
 		      strike.strikes == 3,
 	      "the detector's word is taken back");
@@ -167,6 +589,12 @@ static void detectors(void)
 static const struct ktap_case cases[] = {
 	{ "another's ban first", another_first },
 	{ "the agent's ban first", agents_first },
+	{ "a shorter one", shorter },
+	{ "several", several },
+	{ "taken out by hand", taken_out },
+	{ "a ban on trial", on_trial },
+	{ "the agent's ends first", agents_ends_first },
+	{ "at random", at_random },
 	{ "the detector's word", detectors },
 };
 

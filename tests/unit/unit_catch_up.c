@@ -40,7 +40,7 @@ static struct pending pending[4];
 static size_t waiting, expired_n, mended_n;
 static enum agreement is, then; /* then: once what was on trial is kept */
 static struct {
-	int pending, undo, expire, stepped, apply, divide, bans, keep, open, take_back;
+	int pending, undo, expire, behind, stepped, apply, divide, bans, keep, open, take_back;
 	bool declines;
 } fails;
 static int kept, freed;
@@ -139,6 +139,15 @@ static int given_touch(struct touched *t, struct addr first, unsigned int length
 	(void)t;
 	line("%s is touched", prefix_text(text, first, (int)length));
 	return 0;
+}
+
+/* Whatever it was an end of is known, and touched. */
+static int given_behind(struct state *state, const struct ban *bans, size_t n, struct touched *t)
+{
+	(void)state;
+	(void)t;
+	CHECK(n == expired_n && (!n || bans[n - 1].first.num == 0xc0000201 + n - 1), "%zu have run out", n);
+	return failed_with(fails.behind);
 }
 
 static void given_free(struct touched *t)
@@ -257,6 +266,7 @@ __attribute__((format(printf, 3, 4))) static void given_event(const struct conte
 #define attach_catch_up	   given_attached
 #define state_bans_expire  given_expire
 #define touched_add	   given_touch
+#define behind_expired	   given_behind
 #define touched_free	   given_free
 #define touched_divide	   given_divide
 #define stepped_back	   given_stepped
@@ -404,6 +414,9 @@ static void runs_out(void)
 	is = BEHIND;
 	fails.expire = 0;
 	begins("and the kernel is behind");
+	is = AGREED;
+	fails.behind = -EIO;
+	begins("what is behind them is not read");
 	again();
 	mended_n = 2;
 	begins("an older version was here");

@@ -166,7 +166,7 @@ static void of_before(void)
 	put_list(s);
 	ENOUGH(!state_commit(s));
 	state_close(s);
-	run_sql("DROP TABLE feed; DROP TABLE said; DROP TABLE said_before; DROP TABLE member; DROP TABLE scope; DROP TABLE matched; DROP TABLE leaving; DROP TABLE ports; DROP TABLE port");
+	run_sql("DROP TABLE feed; DROP TABLE said; DROP TABLE said_before; DROP TABLE behind; DROP TABLE member; DROP TABLE scope; DROP TABLE matched; DROP TABLE leaving; DROP TABLE ports; DROP TABLE port");
 	s = opened(false);
 	ENOUGH(s);
 	CHECK(!state_feeds(s, &all, &n) && !n && !*url_of(s) && !state_feeds_check(s), "it has feeds");

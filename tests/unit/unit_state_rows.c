@@ -15,6 +15,7 @@
 #include "base/log.h"
 #include "state/accepted.h"
 #include "state/bans.h"
+#include "state/behind.h"
 #include "state/feeds.h"
 #include "state/fleet.h"
 #include "state/members.h"
@@ -161,6 +162,13 @@ static const struct column {
 	{ "said_before", "expires", NUMBER, 1, 253402300799, NULL, true },
 	{ "said_before", "reason", TEXT, 0, 127, NULL, false },
 	{ "said_before", "member", NUMBER, 0, INT64_MAX, NULL, false },
+	{ "behind", "family", NUMBER, 4, 4, NULL, false },
+	{ "behind", "length", NUMBER, 24, 32, NULL, false },
+	{ "behind", "first", BYTES, 0, 0, NULL, false },
+	{ "behind", "waits", NUMBER, 0, 1, NULL, false },
+	{ "behind", "added", NUMBER, 0, 253402300799, NULL, false },
+	{ "behind", "expires", NUMBER, 1, 253402300799, NULL, true },
+	{ "behind", "reason", TEXT, 0, 127, NULL, false },
 	{ "fleet", "url", TEXT, 0, FLEET_URL_MAX - 1, NULL, false },
 	{ "fleet", "name", TEXT, 1, MEMBER_NAME_MAX - 1, MEMBER_NAME_BYTES, false },
 	{ "fleet", "user", TEXT, 0, FLEET_USER_MAX - 1, NULL, false },
@@ -228,7 +236,7 @@ static const struct reading {
 	{ "", { "metrics" } },
 	{ "list source", { "load", "one", "FILE", "--if-changed" } },
 	{ "list chunk source interface pending setting ban ban_before accepted strike feed member said said_before fleet"
-	  " fleet_out fleet_at matched leaving ports port chosen scope",
+	  " fleet_out fleet_at matched leaving ports port chosen scope behind",
 	  { "state", "check" } },
 };
 
@@ -323,6 +331,7 @@ static void make_good(void)
 	ENOUGH(!state_member_put(s, &member));
 	word.member = member.id;
 	ENOUGH(!state_said_put(s, &word, &renewed) && !state_put(s, "INSERT INTO said_before SELECT * FROM said", ""));
+	ENOUGH(!state_behind_put(s, &ban));
 	ENOUGH(!state_fleet_join(s, &joined) && !state_fleet_at_put(s, &at) &&
 	       !state_own_changed(s, &(struct prefix){ ban.first, ban.length }, &ban, true));
 	ENOUGH(!state_set(s, "headroom", 1) && !state_commit(s));
@@ -438,7 +447,8 @@ static bool is_valid(const struct column *c, sqlite3_stmt *stmt)
 
 static bool has_no_rowid(const struct column *c)
 {
-	return !strncmp(c->table, "ban", 3) || !strcmp(c->table, "strike") || !strncmp(c->table, "said", 4);
+	return !strncmp(c->table, "ban", 3) || !strcmp(c->table, "strike") || !strncmp(c->table, "said", 4) ||
+	       !strcmp(c->table, "behind");
 }
 
 /* Of lists and their pieces one that is in force, or one that it would go back to. */

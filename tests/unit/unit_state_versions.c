@@ -9,6 +9,7 @@
 #include "filter/limits.h"
 #include "state/accepted.h"
 #include "state/bans.h"
+#include "state/behind.h"
 #include "state/feeds.h"
 #include "state/fleet.h"
 #include "state/grants.h"
@@ -50,6 +51,7 @@ static const char *const rows[] = {
 	[15] = "INSERT INTO leaving VALUES ('eth0', 1)",
 	[16] = "INSERT INTO ports VALUES ('br0', 0, 'auto', 0, 1); INSERT INTO port VALUES ('eth0', 0, 'br0')",
 	[17] = "INSERT INTO said_before VALUES (4, 32, x'c0000201', 1, 1, NULL, 'r', NULL)",
+	[18] = "INSERT INTO behind VALUES (4, 32, x'c0000201', 0, 1, NULL, 'r', NULL)",
 };
 _Static_assert(sizeof(rows) / sizeof(*rows) == STATE_VERSION + 1, "a row of each version's");
 
@@ -145,6 +147,7 @@ static void ask_all(struct state *s)
 	ALL(struct fleet_at, NEVER, state_fleet_ats(s, &all, &n));
 	ALL(struct fleet_out, NEVER, state_fleet_out(s, 9, &all, &n));
 	there("a ban", state_ban_get(s, host, 32, &ban), 2);
+	there("what is behind one", state_behind_get(s, host, 32, &ban), 18);
 	there("a ban around", state_ban_around(s, host, 32, 1, &ban), NEVER);
 	there("a feed", state_feed_get(s, "a", &feed), 11);
 	there("a strike", state_strike_get(s, host, 32, &strike), 9);
@@ -168,6 +171,7 @@ static void ask_all(struct state *s)
 	same("what is banned", err, set.n4 == has(2) && !set.n6);
 	ranges_free(&set);
 	CHECK(state_said_any(s) == has(12), "version %d: a member says something: %d", version, state_said_any(s));
+	CHECK(state_behind_any(s) == has(18), "version %d: something is behind: %d", version, state_behind_any(s));
 	CHECK(state_pending_any(s, PENDING_BAN) == has(1) && !state_pending_any(s, PENDING_IMAGE) &&
 		      state_pending_has(s, PENDING_BAN, "192.0.2.1") == has(1) &&
 		      !state_pending_has(s, PENDING_LIST, "a"),

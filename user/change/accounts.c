@@ -14,6 +14,7 @@
 #include "change/accounts_internal.h"
 #include "change/change.h"
 #include "change/own_addresses.h"
+#include "state/behind.h"
 #include "state/fleet.h"
 #include "state/grants.h"
 
@@ -111,19 +112,12 @@ static const struct member_limits *limits_of(struct accounts *a, const struct ac
 
 /* --- What is in force --------------------------------------------------------------------------------------------- */
 
-static bool ends_later(const struct ban *a, const struct ban *b)
-{
-	if (!a->expires || !b->expires)
-		return !a->expires && b->expires;
-	return a->due && b->due ? a->due > b->due : a->expires > b->expires;
-}
-
 /* The members' word of one prefix, in the order of their ends, the latest first. */
 static int latest_first(const void *a, const void *b)
 {
 	const struct said *x = a, *y = b;
 
-	return ends_later(&y->ban, &x->ban) - ends_later(&x->ban, &y->ban);
+	return ban_ends_later(&y->ban, &x->ban) - ban_ends_later(&x->ban, &y->ban);
 }
 
 void account_in_words(struct ban *ban, const struct account_held *by)
@@ -171,7 +165,7 @@ bool account_judge_all(struct accounts *a, struct said *said, size_t n, int64_t 
 			ban.expires = others[quorum - 1].ban.expires;
 			ban.due = others[quorum - 1].ban.due;
 		}
-		if (any && !ends_later(&ban, is))
+		if (any && !ban_ends_later(&ban, is))
 			continue;
 		any = true;
 		*is = ban;
@@ -180,7 +174,7 @@ bool account_judge_all(struct accounts *a, struct said *said, size_t n, int64_t 
 	if (!own || !ban_in_force(own, now))
 		return any;
 	/* It is called what it will be called when this machine's own ban has ended. */
-	if (!any || !ends_later(is, own))
+	if (!any || !ban_ends_later(is, own))
 		*is = *own;
 	return true;
 }
@@ -263,7 +257,9 @@ int account_others(struct state *state, struct addr first, unsigned int length)
 
 int account_own_changed(struct change *change, const struct ban *own, bool fresh)
 {
-	return state_own_changed(change->state, &(struct prefix){ own->first, own->length }, own, fresh);
+	/* Nothing is behind what is no agent's, nor behind what was not there. */
+	return (fresh || !ban_is_agents(own) ? state_behind_drop(change->state, own->first, own->length) : 0)
+		       ?: state_own_changed(change->state, &(struct prefix){ own->first, own->length }, own, fresh);
 }
 
 int account_own_put(struct change *change, const struct ban *own)
@@ -290,7 +286,9 @@ int account_own_drop(struct change *change, struct addr first, unsigned int leng
 		return beside;
 	err = beside ? state_said_drop(state, first, length, MEMBER_OWN) ?: account_judge(change, first, length)
 		     : state_ban_drop(state, first, length);
-	return err ?: state_own_changed(state, &(struct prefix){ first, length }, NULL, false);
+	return err ?:
+	       state_behind_drop(state, first, length) ?:
+	       state_own_changed(state, &(struct prefix){ first, length }, NULL, false);
 }
 
 /* Before the first member's word: what this machine says becomes a row beside it. */

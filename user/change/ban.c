@@ -13,6 +13,7 @@
 #include "base/grow.h"
 #include "base/log.h"
 #include "base/progress.h"
+#include "change/behind.h"
 #include "change/live_scopes.h"
 #include "change/revert_timer.h"
 #include "kernel/ask.h"
@@ -20,11 +21,6 @@
 #include "state/strikes.h"
 
 #define FAR_EACH 4096 /* so many bans, and it is looked whether somebody waits */
-
-static bool ends_later(const struct ban *a, const struct ban *b)
-{
-	return b->expires && (!a->expires || a->expires > b->expires);
-}
 
 static int note_one(struct ban **list, size_t *n, const struct ban *ban)
 {
@@ -34,47 +30,79 @@ static int note_one(struct ban **list, size_t *n, const struct ban *ban)
 	return 0;
 }
 
-/* By its reason the agent's ban would end with its decision. */
-static bool takes_over(const struct ban *ban, const struct ban *old)
+/* Who bans again knows seldom what there is already: neither its end nor its reason is lost. */
+static void join(struct ban *ban, const struct ban *old)
 {
-	return !strncmp(old->reason, BAN_BY_CROWDSEC, strlen(BAN_BY_CROWDSEC)) && ends_later(ban, old);
-}
-
-/* Who bans again knows seldom what there is already: neither its end nor its reason is lost in silence. */
-static int merge(const struct ban_options *o, const struct ban *old, struct ban *ban, struct banned *n)
-{
-	bool longer = ends_later(old, ban);
-	bool other = old->reason[0] && strcmp(old->reason, ban->reason) != 0 && !takes_over(ban, old);
-	int err = 0;
-
-	if (longer)
-		err = note_one(&n->longer, &n->longer_n, old);
-	if (!err && other && o->reason)
-		err = note_one(&n->reasons, &n->reasons_n, old);
-	if (longer) {
+	if (ban_ends_later(old, ban)) {
 		ban->expires = old->expires;
 		ban->due = old->due;
 	}
-	if (other)
+	if (old->reason[0])
 		memcpy(ban->reason, old->reason, sizeof(ban->reason));
+}
+
+/* Nor is it in silence. */
+static int say_met(const struct ban_options *o, const struct ban *old, const struct ban *ban, struct banned *n)
+{
+	int err = ban_ends_later(old, ban) ? note_one(&n->longer, &n->longer_n, old) : 0;
+
+	if (!err && o->reason && old->reason[0] && strcmp(old->reason, ban->reason) != 0)
+		err = note_one(&n->reasons, &n->reasons_n, old);
+	return err;
+}
+
+static int merge(const struct ban_options *o, const struct ban *old, struct ban *ban, struct banned *n)
+{
+	int err = say_met(o, old, ban, n);
+
+	join(ban, old);
 	if (!err && !o->force && ban->expires == old->expires && !strcmp(ban->reason, old->reason))
 		err = -EEXIST;
 	return err;
 }
 
+static bool stays_longer(const struct ban *old, const struct ban *ban)
+{
+	return ban_ends_later(old, ban) || (!old->expires && !ban->expires);
+}
+
+/* The agent bans that prefix: what ends no later than its ban is kept behind it, together with what is there. */
+static int meet_agents(struct change *change, const struct ban_options *o, const struct ban *agents, struct ban *ban,
+		       struct banned *n)
+{
+	struct ban asked = *ban, behind;
+	int err = behind_of(change->state, ban->first, ban->length, &behind);
+	bool is_behind = !err;
+
+	if (err && !err_is(err, ENOENT))
+		return err;
+	if (is_behind && o->keep_longer && stays_longer(&behind, ban))
+		return -EEXIST;
+	if (is_behind && !o->keep_longer)
+		join(ban, &behind);
+	if (ban_ends_later(ban, agents))
+		return is_behind && !o->keep_longer ? say_met(o, &behind, &asked, n) : 0;
+	return (o->keep_longer ? 0 : say_met(o, agents, &asked, n)) ?:
+	       behind_keep(change, ban) ?:
+	       (o->force ? change_force_prefix(change, ban->first, ban->length) : 0) ?:
+	       -EEXIST;
+}
+
 /* There is a ban of that prefix. -EEXIST: it stays as it is; 0: it becomes *ban. */
-static int meet(struct state *state, const struct ban_options *o, struct ban *ban, struct banned *n)
+static int meet(struct change *change, const struct ban_options *o, struct ban *ban, struct banned *n)
 {
 	struct ban old;
-	int err = account_own(state, ban->first, ban->length, &old);
+	int err = account_own(change->state, ban->first, ban->length, &old);
 
 	if (err || !ban_in_force(&old, ban->added))
 		return err;
+	if (!o->replace && ban_is_agents(&old) && !ban_is_agents(ban))
+		return meet_agents(change, o, &old, ban, n);
 	if (o->keep_longer)
-		return ends_later(&old, ban) || (!old.expires && !ban->expires) ? -EEXIST : 0;
+		return stays_longer(&old, ban) ? -EEXIST : 0;
 	if (!o->replace)
 		return merge(o, &old, ban, n);
-	if (!ends_later(&old, ban))
+	if (!ban_ends_later(&old, ban))
 		return 0;
 	n->ends = ban->expires;
 	return note_one(&n->shortened, &n->shortened_n, &old);
@@ -85,7 +113,6 @@ void banned_free(struct banned *n)
 	free(n->shortened);
 	free(n->longer);
 	free(n->reasons);
-	free(n->taken_over);
 }
 
 /* Two hundred years, which the kernel can count in ns. */
@@ -148,8 +175,6 @@ static struct ban ban_asked(int64_t now, int64_t clock, double ttl, const char *
 	return asked;
 }
 
-/* Another's ban stays as it is; so near its end it is taken over, and between the two nobody gets in. */
-#define OTHERS_END 120
 /* Whoever made a ban longer has made it their own. */
 #define SAME_END 10
 
@@ -160,19 +185,18 @@ static double seconds_left(const struct ban *ban)
 	return ban->expires ? (double)(ban->expires - time(NULL)) : HUGE_VAL;
 }
 
-/* 1: another's ban of that prefix stays, and this one is not made. */
-static int check_whose(struct state *state, const struct ban *ban, const char *whose, struct banned *n)
+/* Another's ban of that prefix that ends sooner is behind this one from now on. 1: it stays, and this one is not made.
+ */
+static int check_whose(struct change *change, const struct ban *ban, const char *whose)
 {
 	struct ban old;
-	int err = whose ? account_own(state, ban->first, ban->length, &old) : -ENOENT;
+	int err = whose ? account_own(change->state, ban->first, ban->length, &old) : -ENOENT;
 
 	if (err)
 		return err_is(err, ENOENT) ? 0 : err;
 	if (!ban_in_force(&old, ban->added) || !strncmp(old.reason, whose, strlen(whose)))
 		return 0;
-	if (seconds_left(&old) > OTHERS_END || seconds_left(&old) > seconds_left(ban))
-		return 1;
-	return note_one(&n->taken_over, &n->taken_over_n, &old);
+	return ban_ends_later(ban, &old) ? behind_keep(change, &old) : 1;
 }
 
 /* 1: there is no such ban to take out, which has `left` s; or it is another's. */
@@ -190,7 +214,7 @@ static int check_whose_out(struct state *state, const struct prefix *p, const ch
 static int add_beside(struct change *change, const struct ban_options *o, const char *whose, struct ban *ban,
 		      struct banned *n)
 {
-	int err = check_whose(change->state, ban, whose, n) ?: meet(change->state, o, ban, n);
+	int err = check_whose(change, ban, whose) ?: meet(change, o, ban, n);
 	bool fresh = err_is(err, ENOENT);
 
 	if (err_is(err, EEXIST)) {
@@ -220,8 +244,8 @@ static int add_one(struct change *change, const struct ban_options *o, const cha
 		return err < 0 ? err : add_beside(change, o, whose, &ban, n);
 	err = state_ban_new(change->state, &ban, &fresh);
 	if (!err && !fresh)
-		err = check_whose(change->state, &ban, whose, n) ?:
-		      meet(change->state, o, &ban, n) ?:
+		err = check_whose(change, &ban, whose) ?:
+		      meet(change, o, &ban, n) ?:
 		      state_ban_put(change->state, &ban, &renewed);
 	if (err_is(err, EEXIST)) {
 		n->kept++;
@@ -291,17 +315,26 @@ static int because_not_banned(struct change *change, const struct prefix *p)
 	return err;
 }
 
-/* A ban that was replaced since, for another reason, stays. */
-static int check_reason(struct state *state, const struct prefix *p, const char *why)
+/* 1: it is done. A ban that was replaced since, for another reason, stays. */
+static int take_out_reason(struct change *change, const struct prefix *p, const char *why)
 {
 	char text[PREFIX_TEXT_MAX], wanted[BAN_REASON_MAX];
-	struct ban ban;
-	int err = why ? account_own(state, p->first, p->length, &ban) : -ENOENT;
+	struct ban ban, behind;
+	int err = why ? account_own(change->state, p->first, p->length, &ban) : -ENOENT;
 
 	if (err)
 		return err_is(err, ENOENT) ? 0 : err; /* because_not_banned() has a better message */
-	if (!strcmp(ban.reason, clean_copy(wanted, sizeof(wanted), why)))
-		return 0;
+	clean_copy(wanted, sizeof(wanted), why);
+	if (ban_is_agents(&ban))
+		err = behind_of(change->state, p->first, p->length, &behind);
+	else
+		err = -ENOENT;
+	if (!strcmp(ban.reason, wanted))
+		return err_is(err, ENOENT) ? 0 : err ?: behind_comes(change, &behind) ?: 1;
+	if (!err && !strcmp(behind.reason, wanted))
+		return behind_drop(change, p) ?: 1;
+	if (err && !err_is(err, ENOENT))
+		return err;
 	return because(-EPERM, "%s was banned for another reason, '%s'", prefix_text(text, p->first, (int)p->length),
 		       ban.reason);
 }
@@ -330,24 +363,28 @@ static bool may_have_scopes(const struct change *change)
 static int take_out_whose(struct change *change, const char *whose, const struct ban_order *order)
 {
 	const struct prefix *p = &order->prefix;
-	int err = check_whose_out(change->state, p, whose, order->ttl);
+	struct ban behind;
+	int err = check_whose_out(change->state, p, whose, order->ttl)
+			  ?: behind_of(change->state, p->first, p->length, &behind);
 
-	if (err)
-		return err;
-	if (order->back && seconds_left(order->back) > 0)
-		return account_own_put(change, order->back);
+	if (!err_is(err, ENOENT))
+		return err ?: behind_comes(change, &behind);
 	return account_own_drop(change, p->first, p->length) ?: change_touch(change, p->first, p->length);
 }
 
-/* 1: another's ban that was taken over would end later, and is there again. */
+/* 1: what is behind the agent's ban would end later than this, and is there again. */
 static int give_back(struct change *change, const char *whose, const struct ban_order *order, const struct ban *asked)
 {
-	int err;
+	const struct prefix *p = &order->prefix;
+	struct ban behind;
+	int err = whose ? behind_of(change->state, p->first, p->length, &behind) : -ENOENT;
 
-	if (!order->back || seconds_left(order->back) <= seconds_left(asked))
+	if (err)
+		return err_is(err, ENOENT) ? 0 : err;
+	if (!ban_ends_later(&behind, asked))
 		return 0;
-	err = check_whose_out(change->state, &order->prefix, whose, HUGE_VAL);
-	return err > 0 ? 0 : err ?: account_own_put(change, order->back) ?: 1;
+	err = check_whose_out(change->state, p, whose, HUGE_VAL);
+	return err > 0 ? 0 : err ?: behind_comes(change, &behind) ?: 1;
 }
 
 /* Those with a scope, too: whoever says none means all; and they have no reasons. */
@@ -362,8 +399,8 @@ static int take_out_all(struct change *change, const struct prefix *p, const cha
 	if (err)
 		return err;
 	if (!scope) {
-		err = check_reason(change->state, p, why) ?: take_out(change, p);
-		return err_is(err, ENOENT) && from ? 0 : err;
+		err = take_out_reason(change, p, why) ?: take_out(change, p);
+		return err > 0 || (err_is(err, ENOENT) && from) ? 0 : err;
 	}
 	if (from)
 		return 0;

@@ -25,9 +25,7 @@ struct banned {
 	struct ban *longer;    /* their ends stay, later than what was asked for */
 	struct ban *reasons;   /* their reasons stay, although another was given */
 	size_t shortened_n, longer_n, reasons_n;
-	int64_t ends;		/* when those end now that became shorter */
-	struct ban *taken_over; /* another's, as they were before */
-	size_t taken_over_n;
+	int64_t ends; /* when those end now that became shorter */
 };
 
 int ban_add(struct change *change, const struct ban_options *options, const struct prefixes *prefixes,
@@ -36,17 +34,16 @@ int ban_add(struct change *change, const struct ban_options *options, const stru
 /* One of many, each with its own time and reason. */
 struct ban_order {
 	struct prefix prefix;
-	double ttl;		/* seconds; 0: without an end. Of one to take out: what it has, if it is not any */
-	const char *reason;	/* NULL: none is given */
-	const char *account;	/* the member of a fleet that says it; NULL: this machine */
-	bool del, missed;	/* missed: there was no such ban to take out; or it is another's, and stays */
-	const struct ban *back; /* another's ban that was taken over: until its end there is no less than that */
+	double ttl;	     /* seconds; 0: without an end. Of one to take out: what it has, if it is not any */
+	const char *reason;  /* NULL: none is given */
+	const char *account; /* the member of a fleet that says it; NULL: this machine */
+	bool del, missed;    /* missed: there was no such ban to take out; or it is another's, and stays */
 };
 
 /*
  * All of them, in their order; what they cost does not depend on how many bans there are. `whose`: what the reasons of
- * bans begin with that may be changed or taken out, or NULL: any. Another's ban that is about to end is taken over by
- * one that ends later; and one that lasts longer now than its order says has become another's.
+ * bans begin with that may be changed or taken out, or NULL: any. Behind one that ends later, another's ban is kept
+ * until its own end (change/behind.h); and one that lasts longer now than its order says has become another's.
  */
 int ban_orders(struct change *change, const struct ban_options *options, const char *whose, struct ban_order *orders,
 	       size_t n, struct banned *banned);

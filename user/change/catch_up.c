@@ -7,6 +7,7 @@
 #include "base/errand.h"
 #include "change/agreement.h"
 #include "change/apply.h"
+#include "change/behind.h"
 #include "change/guard_needs.h"
 #include "change/live_bans.h"
 #include "change/revert_timer.h"
@@ -66,6 +67,7 @@ static int expire(struct late *l, struct state *state)
 
 	for (size_t i = 0; i < l->expired && !err; i++)
 		err = touched_add(&l->touched, bans[i].first, bans[i].length);
+	err = err ?: behind_expired(state, bans, l->expired, &l->touched);
 	if (!err && l->expired)
 		prefix_text(l->first_expired, bans[0].first, (int)bans[0].length);
 	free(bans);

@@ -60,10 +60,6 @@ struct agent {
 	int headers;
 	size_t others;
 	struct ban_order *orders;
-	struct bans {
-		struct ban *at;
-		size_t n;
-	} taken_over, took_over; /* another's, by their prefixes; and those that the orders under way take over */
 };
 
 /* The key becomes a header line in memory: it stands on no command line, and in no other file. */
@@ -218,58 +214,6 @@ static void leave_out(struct ban_order *orders, size_t *n)
 	*n = kept;
 }
 
-static int by_prefix(const void *a, const void *b)
-{
-	const struct ban *x = a, *y = b;
-
-	return prefix_order(&(struct prefix){ x->first, x->length }, &(struct prefix){ y->first, y->length });
-}
-
-static struct ban *taken_over(const struct agent *a, const struct prefix *p)
-{
-	struct ban key = { .first = p->first, .length = p->length };
-
-	return a->taken_over.n ? bsearch(&key, a->taken_over.at, a->taken_over.n, sizeof(key), by_prefix) : NULL;
-}
-
-/* The orders have pointers to those that were there before. */
-static void took_over(void *arg, const struct ban *bans, size_t n)
-{
-	struct agent *a = arg;
-
-	for (size_t i = 0; i < n; i++)
-		if (GROW(a->took_over.at, a->took_over.n))
-			a->took_over.at[a->took_over.n++] = bans[i];
-}
-
-/* Those that are over, or there again, are of no interest. */
-static void forget_taken_over(struct agent *a, const struct ban_order *orders, size_t n)
-{
-	struct bans *t = &a->taken_over, *new = &a->took_over;
-	size_t kept = 0;
-
-	for (size_t i = 0; i < n; i++)
-		if (orders[i].back && (orders[i].del || orders[i].missed))
-			taken_over(a, &orders[i].prefix)->over = true;
-	for (size_t i = 0; i < new->n; i++) {
-		struct ban *before = taken_over(a, &(struct prefix){ new->at[i].first, new->at[i].length });
-
-		if (before)
-			before->over = true;
-	}
-	for (size_t i = 0; i < t->n; i++)
-		if (!t->at[i].over && end_of(&t->at[i]) > clock_boot() / 1000000000)
-			t->at[kept++] = t->at[i];
-	t->n = kept;
-	for (size_t i = 0; i < new->n; i++)
-		if (GROW(t->at, t->n))
-			t->at[t->n++] = new->at[i];
-	if (new->n)
-		qsort(t->at, t->n, sizeof(*t->at), by_prefix);
-	free(new->at);
-	*new = (struct bans){ 0 };
-}
-
 /* From what is in force to `after`, which becomes the agent's. */
 static int become(struct agent *a, struct decisions *after)
 {
@@ -278,7 +222,6 @@ static int become(struct agent *a, struct decisions *after)
 				.from = "crowdsec",
 				.refused = refused,
 				.done = done,
-				.took_over = took_over,
 				.arg = a };
 	bool again = clock_seconds() > a->again_at;
 	struct ban_order *orders = NULL;
@@ -288,10 +231,7 @@ static int become(struct agent *a, struct decisions *after)
 	if (!err)
 		leave_out(orders, &n);
 	a->orders = orders;
-	for (size_t i = 0; i < n; i++)
-		orders[i].back = taken_over(a, &orders[i].prefix);
 	err = err ?: into_force(&f, orders, n);
-	forget_taken_over(a, orders, err ? 0 : n);
 	if (!err)
 		decisions_missed(after, orders, n);
 	free(orders);
@@ -464,7 +404,6 @@ int follow_crowdsec(struct context *context, const struct crowdsec_options *opti
 	}
 	agent_word_end(&a.word);
 	decisions_free(&a.all);
-	free(a.taken_over.at);
 	close_fd(a.headers);
 	return err;
 }

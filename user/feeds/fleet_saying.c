@@ -11,6 +11,7 @@
 #include "base/clean_text.h"
 #include "base/clock.h"
 #include "change/accounts.h"
+#include "change/behind.h"
 #include "state/events.h"
 #include "state/fleet.h"
 #include "state/state.h"
@@ -52,15 +53,27 @@ static void say_ban(struct fleet_talk *w, const struct ban *ban)
 	talk_say(w, "+\t%s\t%lld\t%s", prefix_text(text, ban->first, (int)ban->length), (long long)left, reason);
 }
 
+/* This machine's own that is to be said: what is in force, or what is behind an agent's. -ENOENT: none. */
+static int own_said(struct state *state, const char *say, const struct addr *first, unsigned int length,
+		    struct ban *ban)
+{
+	int err = account_own(state, *first, length, ban);
+
+	if (err || (ban_in_force(ban, time(NULL)) && fleet_says(say, ban)))
+		return err;
+	err = ban_is_agents(ban) ? behind_of(state, *first, length, ban) : -ENOENT;
+	return err ?: fleet_says(say, ban) ? 0 : -ENOENT;
+}
+
 static int say_one(struct fleet_saying *own, struct state *state, const char *say, const struct fleet_out *out)
 {
 	char text[PREFIX_TEXT_MAX];
 	struct ban ban;
-	int err = account_own(state, out->first, out->length, &ban);
+	int err = own_said(state, say, &out->first, out->length, &ban);
 
 	if (err && !err_is(err, ENOENT))
 		return err;
-	if (!err && ban_in_force(&ban, time(NULL)) && fleet_says(say, &ban))
+	if (!err)
 		say_ban(own->talk, &ban);
 	else
 		talk_say(own->talk, "-\t%s", prefix_text(text, out->first, (int)out->length));
@@ -114,8 +127,8 @@ static int say_page(struct fleet_saying *own, struct state *state, const struct 
 		struct ban ban;
 
 		own->last = bans[i];
-		err = account_own(state, bans[i].first, bans[i].length, &ban);
-		if (!err && ban_in_force(&ban, time(NULL)) && fleet_says(fleet->say, &ban))
+		err = own_said(state, fleet->say, &bans[i].first, bans[i].length, &ban);
+		if (!err)
 			say_ban(own->talk, &ban);
 		err = err_is(err, ENOENT) ? 0 : err;
 	}

@@ -55,8 +55,6 @@ static int make(struct into_force *f, struct ban_order *orders, size_t at, size_
 
 	if (!err)
 		tell(f, orders + at, n, &banned, change);
-	if (!err && banned.taken_over_n && f->took_over)
-		f->took_over(f->arg, banned.taken_over, banned.taken_over_n);
 	change_end(change);
 	banned_free(&banned);
 	if (clock_seconds() - began > f->longest)

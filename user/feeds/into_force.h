@@ -17,8 +17,6 @@ struct into_force {
 	void (*refused)(void *arg, size_t at, const char *why);
 	/* The first n of those given are in force and in the state, but for those that were refused. */
 	void (*done)(void *arg, size_t n);
-	/* With `whose`: another's bans, as they were before they were taken over; or NULL. */
-	void (*took_over)(void *arg, const struct ban *bans, size_t n);
 	void *arg;
 	size_t bans, kept, ended, missed, refused_n; /* what has become of all orders so far */
 	double longest;				     /* the longest transaction of the last call, in seconds */

@@ -262,6 +262,7 @@ int state_bans_clear(struct state *state)
 		return 0;
 	return state_put(state, "DELETE FROM ban", "")
 		       ?: state_said_clear(state)
+		       ?: state_behind_clear(state)
 		       ?: state_joined(state) ? state_fleet_say_all(state)
 					      : 0;
 }

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "sets/ranges.h"
 
@@ -30,6 +31,20 @@ struct ban {
 static inline bool ban_in_force(const struct ban *ban, int64_t now)
 {
 	return ban->due && now ? !ban->over : !ban->expires || ban->expires > now;
+}
+
+/* An agent's: it ends when the agent takes its word back. */
+static inline bool ban_is_agents(const struct ban *ban)
+{
+	return !strncmp(ban->reason, BAN_BY_CROWDSEC, sizeof(BAN_BY_CROWDSEC) - 1);
+}
+
+/* By the clock that decides, where both have it. */
+static inline bool ban_ends_later(const struct ban *a, const struct ban *b)
+{
+	if (!a->expires || !b->expires)
+		return !a->expires && b->expires;
+	return a->due && b->due ? a->due > b->due : a->expires > b->expires;
 }
 
 /* Adds it, unless there is one of that prefix: *added says which. */

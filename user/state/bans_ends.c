@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "state/behind.h"
 #include "state/settings.h"
 
 /* The last date that can be counted in ns, nearly: in the year 2255. */
@@ -51,7 +52,8 @@ int state_give_due(struct state *state)
 	state_look_at_clocks(state);
 	snprintf(sql, sizeof(sql), "%s%s", due, state->same_boot ? " AND due IS NULL" : "");
 	err = state_put(state, sql, "II", (sqlite3_int64)DATE_MOST, (sqlite3_int64)state->date_offset)
-		      ?: state_said_give_due(state, DATE_MOST);
+		      ?: state_said_give_due(state, DATE_MOST)
+		      ?: state_behind_give_due(state, DATE_MOST);
 	if (err || state->same_boot)
 		return err;
 	state->same_boot = true;
@@ -70,7 +72,7 @@ int state_bans_expire(struct state *state, int64_t now, struct ban **bans, size_
 	*n = 0;
 	if (!state_has_bans(state))
 		return 0;
-	err = state_bans_ending_any(state) ? 1 : state_said_any(state);
+	err = state_bans_ending_any(state) ? 1 : state_said_any(state) ?: state_behind_any(state);
 	if (err <= 0)
 		return err;
 	err = state_give_due(state);
@@ -80,7 +82,9 @@ int state_bans_expire(struct state *state, int64_t now, struct ban **bans, size_
 	stmt = state_prepare(state, "SELECT * FROM ban WHERE expires NOT NULL AND due <= ?");
 	if (stmt)
 		sqlite3_bind_int64(stmt, 1, boot);
-	err = state_rows(state, stmt, state_read_ban, sizeof(**bans), bans, n) ?: state_said_expire(state, boot);
+	err = state_rows(state, stmt, state_read_ban, sizeof(**bans), bans, n) ?:
+	      state_said_expire(state, boot) ?:
+	      state_behind_expire(state, boot);
 	if (!err && *n)
 		err = state_put(state, "DELETE FROM ban WHERE expires NOT NULL AND due <= ?", "I", (sqlite3_int64)boot);
 	state_bans_more(state, -(int64_t)*n);

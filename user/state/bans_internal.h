@@ -40,6 +40,21 @@ int state_said_clear(struct state *state);
 int state_said_wait(struct state *state);
 int state_said_back(struct state *state);
 int state_said_back_drop(struct state *state);
+/* Before the two: where only one of the two times has members' words of a prefix, this machine's own gets a row. */
+int state_said_beside(struct state *state);
+
+/* What is behind an agent's ban (behind.h), the same; between those two. */
+int state_behind_give_due(struct state *state, int64_t date_most);
+int state_behind_expire(struct state *state, int64_t boot);
+int state_behind_clear(struct state *state);
+int state_behind_wait(struct state *state);
+int state_behind_back(struct state *state);
+int state_behind_back_drop(struct state *state);
+/* Beside one ban that waits. */
+struct prefix;
+int state_behind_ban_wait(struct state *state, const struct prefix *prefix);
+int state_behind_ban_back(struct state *state, const struct prefix *prefix);
+int state_behind_ban_forget(struct state *state, const struct prefix *prefix);
 
 /* A condition: one row of bans or what is said ends later than the other. */
 #define ROW_ENDS_LATER(a, b)                                                                                        \

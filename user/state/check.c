@@ -131,6 +131,7 @@ int state_check(const struct context *context, void (*found)(void *arg, const ch
 	      state_accepted_check(s) ?:
 	      state_feeds_check(s) ?:
 	      state_said_check(s) ?:
+	      state_behind_check(s) ?:
 	      state_fleet_check(s) ?:
 	      state_members(s, &members, &n) ?:
 	      state_strikes(s, &strikes, &n) ?:

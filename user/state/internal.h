@@ -31,6 +31,10 @@ enum cached_statement {
 	CACHED_SAID_PUT,
 	CACHED_SAID_DROP,
 	CACHED_FLEET_OUT,
+	CACHED_BEHIND_ANY,
+	CACHED_BEHIND_GET,
+	CACHED_BEHIND_PUT,
+	CACHED_BEHIND_DROP,
 	CACHED_STATEMENTS
 };
 
@@ -58,6 +62,8 @@ enum cached_statement {
 #define VERSION_PORTS 16
 /* ...and what members said waits beside an image. */
 #define VERSION_SAID_BEFORE 17
+/* ...and this machine's own bans behind an agent's. */
+#define VERSION_BEHIND 18
 
 /* What one question may cost, in instructions of SQLite's. */
 struct steps {
@@ -84,7 +90,8 @@ struct state {
 	/* How many bans there are (bans_number.c), when it was looked at and now, and of what; -1: not known. */
 	int64_t bans_before, bans;
 	double bans_of;
-	enum { SAID_UNKNOWN, SAID_NONE, SAID_SOME } said; /* does a member say anything? */
+	enum { SAID_UNKNOWN, SAID_NONE, SAID_SOME } said;	  /* does a member say anything? */
+	enum { BEHIND_UNKNOWN, BEHIND_NONE, BEHIND_SOME } behind; /* is there any of behind.c? */
 	bool said_back;	   /* so do they again, and it is to be judged what of it is in force */
 	bool bans_kept;	   /* the settings have such a number, whether or not it still is right */
 	bool stepped_back; /* it is not: a version that knows nothing of it, and of no fleet, has changed something */
@@ -182,7 +189,7 @@ int state_ban_statement(struct state *s, const char *sql, struct addr first, uns
 /* -EUCLEAN for a row that no version of ours wrote. */
 state_row state_read_ban, state_read_interface, state_read_matched, state_read_leaving, state_read_pending,
 	state_read_accepted, state_read_strike, state_read_feed, state_read_member, state_read_said, state_read_fleet,
-	state_read_fleet_at, state_read_fleet_out, state_read_ports, state_read_port;
+	state_read_fleet_at, state_read_fleet_out, state_read_ports, state_read_port, state_read_behind;
 /* Of an interface's row: a word, whatever it means to a newer version. */
 bool is_mode(const char *mode);
 /* chosen.c: what it reads goes into the lists' `where`; or it is put, once the list has its row. */
@@ -199,6 +206,7 @@ int state_scope_kind(struct state *state, const char *name);
 int state_accepted_check(struct state *state);
 int state_feeds_check(struct state *state);
 int state_said_check(struct state *state);
+int state_behind_check(struct state *state);
 int state_fleet_check(struct state *state);
 /* Makes the tables of whoever has joined one. */
 int state_fleet_tables(struct state *state);

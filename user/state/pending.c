@@ -151,6 +151,19 @@ static int keep_ban(struct state *s, const char *name, const char *sql)
 	return ban_of(s, name, &p) ?: state_ban_statement(s, sql, p.first, p.length);
 }
 
+/* And what was behind it. */
+static int behind(struct state *s, const char *name, int (*what)(struct state *state, const struct prefix *p))
+{
+	struct prefix p;
+
+	return prefix_parse(name, strlen(name), &p.first, &p.length) ? -EUCLEAN : what(s, &p);
+}
+
+static int bans_before_drop(struct state *s)
+{
+	return state_put(s, "DELETE FROM ban_before", "") ?: state_said_back_drop(s) ?: state_behind_back_drop(s);
+}
+
 /* Those of the fleet hear what has become of it. */
 static int undo_ban(struct state *s, const char *name)
 {
@@ -165,6 +178,7 @@ static int undo_ban(struct state *s, const char *name)
 				   "INSERT INTO ban SELECT * FROM ban_before"
 				   " WHERE family = ? AND length = ? AND first = ?",
 				   p.first, p.length) ?:
+	       state_behind_ban_back(s, &p) ?:
 	       state_own_changed(s, &p, NULL, false);
 }
 
@@ -224,7 +238,8 @@ static int keep_before(struct state *s, const struct pending *pending)
 	case PENDING_BAN:
 		return keep_ban(s, name,
 				"INSERT OR REPLACE INTO ban_before SELECT * FROM ban"
-				" WHERE family = ? AND length = ? AND first = ?");
+				" WHERE family = ? AND length = ? AND first = ?")
+			       ?: behind(s, name, state_behind_ban_wait);
 	case PENDING_IMAGE: /* beside another image bans stay */
 		return state_put(s,
 				 "UPDATE pending SET before = (SELECT value FROM setting WHERE name = 'image')"
@@ -234,7 +249,8 @@ static int keep_before(struct state *s, const struct pending *pending)
 					    "INSERT INTO ban_before SELECT * FROM ban"
 					    " WHERE NOT EXISTS (SELECT 1 FROM setting WHERE name = 'image' AND value)",
 					    "")
-			       ?: state_said_wait(s);
+			       ?: state_said_wait(s)
+			       ?: state_behind_wait(s);
 	default:
 		return 0;
 	}
@@ -383,9 +399,10 @@ int state_pending_forget(struct state *s, enum pending_kind kind, const char *na
 	int err = state_put(s, "DELETE FROM pending WHERE kind = ? AND name = ?", "is", kind, name);
 
 	if (!err && kind == PENDING_BAN)
-		err = keep_ban(s, name, "DELETE FROM ban_before WHERE family = ? AND length = ? AND first = ?");
+		err = keep_ban(s, name, "DELETE FROM ban_before WHERE family = ? AND length = ? AND first = ?")
+			      ?: behind(s, name, state_behind_ban_forget);
 	if (!err && kind == PENDING_IMAGE)
-		err = state_put(s, "DELETE FROM ban_before", "") ?: state_said_back_drop(s);
+		err = bans_before_drop(s);
 	if (err || kind != PENDING_LIST)
 		return err;
 	return state_feed_forget(s, name) ?: state_put(s, "DELETE FROM list WHERE name = ?" BEFORE, "s", name);
@@ -398,6 +415,8 @@ static int undo_image(struct state *s)
 	       state_put(s,
 			 "INSERT INTO setting SELECT 'image', before FROM pending WHERE kind = 4"
 			 " AND before NOT NULL", "") ?:
+	       state_said_beside(s) ?:
+	       state_behind_back(s) ?:
 	       state_said_back(s) ?:
 	       /* What was banned since stays; of the same prefix what ends later. */
 	       state_put(s,
@@ -498,8 +517,7 @@ int state_pending_confirm(struct state *state)
 	       state_put(state, "DELETE FROM pending", "") ?:
 	       state_put(state, "DELETE FROM list WHERE name LIKE '% before'", "") ?:
 	       state_put(state, "DELETE FROM feed WHERE list LIKE '% before'", "") ?:
-	       state_put(state, "DELETE FROM ban_before", "") ?:
-	       state_said_back_drop(state);
+	       bans_before_drop(state);
 }
 
 int state_pending_flush(struct state *state)
@@ -507,6 +525,5 @@ int state_pending_flush(struct state *state)
 	return state_put(state, "DELETE FROM pending WHERE kind NOT IN (1, 2)", "") ?:
 	       state_put(state, "DELETE FROM list WHERE name LIKE '% before'", "") ?:
 	       state_put(state, "DELETE FROM feed WHERE list LIKE '% before'", "") ?:
-	       state_put(state, "DELETE FROM ban_before", "") ?:
-	       state_said_back_drop(state);
+	       bans_before_drop(state);
 }

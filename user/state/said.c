@@ -264,27 +264,31 @@ int state_said_back_drop(struct state *state)
 #define OF_B	 " WHERE family = b.family AND length = b.length AND first = b.first"
 #define OWN_OF_B "family, length, first, 0, added, expires, reason, due"
 
-/*
- * Where only one of the two times has members' words of a prefix, the ban of the other time is this machine's own, and
- * becomes a row beside them. Of members the last word counts; of this machine the ban that ends later.
- */
+int state_said_beside(struct state *state)
+{
+	return state_put(state,
+			 "INSERT INTO said_before (" COLUMNS ") SELECT " OWN_OF_B " FROM ban_before AS b"
+			 " WHERE EXISTS (SELECT 1 FROM said" OF_B ")"
+			 " AND NOT EXISTS (SELECT 1 FROM said_before" OF_B ")",
+			 "")
+		       ?: state_put(state,
+				    "INSERT INTO said (" COLUMNS ") SELECT " OWN_OF_B " FROM ban AS b"
+				    " WHERE EXISTS (SELECT 1 FROM said_before" OF_B ")"
+				    " AND NOT EXISTS (SELECT 1 FROM said" OF_B ")",
+				    "");
+}
+
+/* Of members the last word counts; of this machine the ban that ends later. */
 int state_said_back(struct state *state)
 {
 	state->said = SAID_UNKNOWN;
 	state->said_back = true;
 	return state_put(state,
-			 "INSERT INTO said_before (" COLUMNS ") SELECT " OWN_OF_B " FROM ban_before AS b"
-			 " WHERE EXISTS (SELECT 1 FROM said" OF_B ")"
-			 " AND NOT EXISTS (SELECT 1 FROM said_before" OF_B ")", "") ?:
-	       state_put(state,
-			 "INSERT INTO said (" COLUMNS ") SELECT " OWN_OF_B " FROM ban AS b"
-			 " WHERE EXISTS (SELECT 1 FROM said_before" OF_B ")"
-			 " AND NOT EXISTS (SELECT 1 FROM said" OF_B ")", "") ?:
-	       state_put(state,
 			 "INSERT INTO said (" COLUMNS ") SELECT " COLUMNS " FROM said_before WHERE true"
 			 " ON CONFLICT (family, length, first, member) DO UPDATE SET added = excluded.added,"
 			 " expires = excluded.expires, reason = excluded.reason, due = excluded.due"
-			 " WHERE member = 0 AND " ROW_ENDS_LATER("excluded", "said"), "");
+			 " WHERE member = 0 AND " ROW_ENDS_LATER("excluded", "said"),
+			 "");
 }
 
 bool state_said_came_back(const struct state *state)

@@ -93,6 +93,8 @@ static bool is_sound(const struct salvage *s, sqlite3_stmt *row)
 		return !state_read_member(s->to, row, &member);
 	if (!strncmp(s->table, "said", 4))
 		return !state_read_said(s->to, row, &said);
+	if (!strcmp(s->table, "behind"))
+		return !state_read_behind(s->to, row, &ban);
 	if (!strcmp(s->table, "strike"))
 		return !state_read_strike(s->to, row, &strike);
 	return strncmp(s->table, "ban", 3) != 0 || !state_read_ban(s->to, row, &ban);
@@ -158,7 +160,7 @@ static void salvage_numbered(struct salvage *s, const char *table)
 	sqlite3_finalize(row);
 }
 
-/* Bans, strikes and what members say have no row numbers. */
+/* Bans, strikes, what members say and what is behind an agent's ban have no row numbers. */
 static void salvage_bans(struct salvage *s, const char *table)
 {
 	static const char *const ways[] = {
@@ -202,7 +204,8 @@ static bool salvage_table(struct salvage *s, const char *table, bool always)
 	s->put = ask(s->to->db, sql, table);
 	if (!s->put)
 		return false;
-	if (!strncmp(table, "ban", 3) || !strcmp(table, "strike") || !strncmp(table, "said", 4))
+	if (!strncmp(table, "ban", 3) || !strcmp(table, "strike") || !strncmp(table, "said", 4) ||
+	    !strcmp(table, "behind"))
 		salvage_bans(s, table);
 	else
 		salvage_numbered(s, table);
@@ -213,10 +216,11 @@ static bool salvage_table(struct salvage *s, const char *table, bool always)
 /* In the order in which they were made: a list before its pieces. */
 int state_salvage(struct state *to, sqlite3 *from, struct recovered *r)
 {
-	static const char *const tables[] = { "list",	 "chunk",      "source",   "interface", "pending",    "setting",
-					      "ban",	 "ban_before", "accepted", "strike",	"chosen",     "feed",
-					      "member",	 "said",       "fleet",	   "fleet_out", "fleet_at",   "scope",
-					      "matched", "leaving",    "ports",	   "port",	"said_before" };
+	static const char *const tables[] = { "list",	   "chunk",    "source",      "interface", "pending",
+					      "setting",   "ban",      "ban_before",  "accepted",  "strike",
+					      "chosen",	   "feed",     "member",      "said",	   "fleet",
+					      "fleet_out", "fleet_at", "scope",	      "matched",   "leaving",
+					      "ports",	   "port",     "said_before", "behind" };
 	struct salvage s = { .from = from, .to = to };
 
 	r->whole = r->texts = true;

@@ -116,12 +116,20 @@ static const char schema_said_before[] =
 	"  member INTEGER NOT NULL, added INTEGER NOT NULL, expires INTEGER, reason TEXT NOT NULL, due INTEGER,"
 	"  PRIMARY KEY (family, length, first, member)) WITHOUT ROWID;";
 
+/* This machine's own bans behind an agent's: behind.c. */
+static const char schema_behind[] =
+	"CREATE TABLE behind (family INTEGER NOT NULL, length INTEGER NOT NULL, first BLOB NOT NULL,"
+	"  waits INTEGER NOT NULL, added INTEGER NOT NULL, expires INTEGER, reason TEXT NOT NULL, due INTEGER,"
+	"  PRIMARY KEY (family, length, first, waits)) WITHOUT ROWID;"
+	"CREATE INDEX behind_due ON behind (due) WHERE expires NOT NULL;";
+
 /* From which version to the next. */
 static const char *const upgrades[] = {
 	[1] = schema_bans,     [2] = schema_sources,  [3] = schema_packed, [4] = schema_sums,
 	[5] = schema_due,      [6] = schema_accepted, [7] = schema_ends,   [8] = schema_strikes,
 	[9] = schema_chosen,   [10] = schema_feeds,   [11] = schema_fleet, [12] = schema_scopes,
-	[13] = schema_matched, [14] = schema_leaving, [15] = schema_ports, [16] = schema_said_before
+	[13] = schema_matched, [14] = schema_leaving, [15] = schema_ports, [16] = schema_said_before,
+	[17] = schema_behind
 };
 
 /*
@@ -150,6 +158,7 @@ static const struct sign {
 	[VERSION_LEAVING] = { "leaving", NULL },
 	[VERSION_PORTS] = { "ports", NULL },
 	[VERSION_SAID_BEFORE] = { "said_before", NULL },
+	[VERSION_BEHIND] = { "behind", NULL },
 };
 _Static_assert(sizeof(signs) / sizeof(signs[0]) == sizeof(upgrades) / sizeof(upgrades[0]) + 1, "one without a sign");
 

@@ -310,6 +310,7 @@ int state_again(struct state *state)
 		sqlite3_exec(state->db, "ROLLBACK", NULL, NULL, NULL);
 	state->commits = false;
 	state->said = SAID_UNKNOWN;
+	state->behind = BEHIND_UNKNOWN;
 	state->out_known = false;
 	err = state_run(state, "BEGIN IMMEDIATE");
 	if (!err)
