@@ -20,6 +20,7 @@
 #include "kernel/generation.h"
 #include "shown.h"
 #include "state/kept_image.h"
+#include "state/settings.h"
 
 static const struct shown known[] = {
 #include "unit_revert_timer.txt"
@@ -43,6 +44,7 @@ static bool is_held, is_child, on_trial;
 static unsigned int asleep; /* so many times it has slept */
 static void (*while_asleep)(void);
 static jmp_buf gone;
+static double generation; /* that was in force at last */
 
 /* True where it fails. */
 __attribute__((format(printf, 1, 2))) static bool step(const char *fmt, ...)
@@ -349,6 +351,8 @@ __attribute__((noreturn)) static void given_exit(int status)
 #define state_pending_drop    given_drop
 #define state_pending_confirm given_confirm
 #define state_commit	      given_commit
+#define state_setting(...)    generation
+#define state_setting(...)    generation
 #define pending_left	      given_left
 #define image_kept	      given_kept
 #define image_sweep	      given_sweep
@@ -474,6 +478,21 @@ static void how_long(void)
 	given_context.waits = false;
 	said(change_pending(&change, PENDING_BAN, "192.0.2.1", 30));
 	change_says();
+}
+
+static void nothing_to_go_back_to(void)
+{
+	for (int i = 0; i < 4; i++) {
+		generation = i / 2;
+		for (enum pending_kind kind = PENDING_LIST; kind <= PENDING_INTERFACE; kind++) {
+			change_new();
+			change.live.g.number = i % 2;
+			waits_n = 0;
+			said(change_pending(&change, kind, "new", 30));
+			said(change_pending(&change, kind, "other", 0));
+		}
+	}
+	generation = 0;
 }
 
 static void no_process(void)
@@ -693,6 +712,7 @@ static void word_for_word(void)
 	static const struct scene scenes[] = {
 		{ "of the same thing", the_same },
 		{ "how long", how_long },
+		{ "nothing to go back to", nothing_to_go_back_to },
 		{ "no process", no_process },
 		{ "a process", a_process },
 		{ "until when", until_when },

@@ -34,26 +34,27 @@ static bool read_interface(const char *text, const char *label, struct interface
 }
 
 /* What comes back: a list by its row, a setting by its value, an image by its number, a list's kind, an interface. */
-static bool before_is_sound(const struct pending *one, sqlite3_stmt *stmt)
+static bool before_is_sound(const struct pending *one, struct row *row)
 {
-	struct row row = { .stmt = stmt };
+	struct interface_info was = { 0 };
+	char text[32];
 
-	if (sqlite3_column_type(stmt, 3) == SQLITE_NULL)
+	if (sqlite3_column_type(row->stmt, 3) == SQLITE_NULL)
 		return true;
 	switch (one->kind) {
 	case PENDING_LIST:
-		row_number(&row, 3, 1, INT64_MAX);
-		return !row.err;
+		row_number(row, 3, 1, INT64_MAX);
+		return !row->err;
 	case PENDING_LIST_KIND:
-		row_number(&row, 3, LIST_BAN, LIST_SHADOW);
-		return !row.err;
+		row_number(row, 3, LIST_BAN, LIST_SHADOW);
+		return !row->err;
 	case PENDING_SETTING:
-		return state_setting_value_is_sound(one->name, stmt, 3);
+		return state_setting_value_is_sound(one->name, row->stmt, 3);
 	case PENDING_IMAGE:
-		return state_setting_value_is_sound("image", stmt, 3);
+		return state_setting_value_is_sound("image", row->stmt, 3);
 	case PENDING_INTERFACE:
-		return read_interface((const char *)sqlite3_column_text(stmt, 3), one->name,
-				      &(struct interface_info){ 0 });
+		row_text(row, 3, text, sizeof(text));
+		return !row->err && read_interface(text, one->name, &was);
 	default:
 		return false;
 	}
@@ -77,7 +78,7 @@ int state_read_pending(const struct state *s, sqlite3_stmt *stmt, void *entry)
 		one->rebooted = strcmp(boot, now) != 0;
 		one->undated = one->due && !one->rebooted;
 	}
-	if (!row.err && *one->name && before_is_sound(one, stmt))
+	if (!row.err && *one->name && before_is_sound(one, &row))
 		return 0;
 	return err_is(row.err, ENOMEM)
 		       ? row.err
