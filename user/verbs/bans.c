@@ -54,10 +54,11 @@ static void say_kept(const struct banned *n)
 	if (n->longer_n > 1)
 		snprintf(others, sizeof(others), ", and so do those of %zu others", n->longer_n - 1);
 	if (n->longer_n)
-		warn("%s is banned %s%s already: that end stays%s; --replace shortens it",
+		warn("%s is banned %s%s already: that end stays%s%s; --replace shortens it",
 		     prefix_text(text, n->longer->first, (int)n->longer->length),
 		     n->longer->expires ? "until " : "without end",
-		     n->longer->expires ? utc_text(until, n->longer->expires) : "", others);
+		     n->longer->expires ? utc_text(until, n->longer->expires) : "", others,
+		     ban_is_agents(n->longer) ? ", and yours is kept should CrowdSec end it before" : "");
 	others[0] = '\0';
 	if (n->reasons_n > 1)
 		snprintf(others, sizeof(others), ", and so do those of %zu others", n->reasons_n - 1);
