@@ -324,7 +324,7 @@ static void starts(void)
 
 	for (int n = 0; n < 2; n++) {
 		mallocs_left = n;
-		CHECK(talk_start(&w, &request) == -ENOMEM && w.fd == -1, "it starts without memory, after %d", n);
+		CHECK(err_is(talk_start(&w, &request), ENOMEM) && w.fd == -1, "it starts without memory, after %d", n);
 		mallocs_left = -1;
 		talk_stop(&w);
 	}

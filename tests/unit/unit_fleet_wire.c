@@ -410,7 +410,7 @@ static void waits_for_the_command(void)
 	close(talk[0]);
 	close(talk[1]);
 	no_memory = true;
-	CHECK(wire_run(&request) == -ENOMEM, "it runs without memory");
+	CHECK(err_is(wire_run(&request), ENOMEM), "it runs without memory");
 	no_memory = false;
 }
 

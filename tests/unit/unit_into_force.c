@@ -453,7 +453,7 @@ static void begins(void)
 	for (callocs_left = 0; callocs_left < 2;) {
 		int n = callocs_left;
 
-		CHECK(batch_begin(&b, &context) == -ENOMEM, "it begins without memory, after %d", n);
+		CHECK(err_is(batch_begin(&b, &context), ENOMEM), "it begins without memory, after %d", n);
 		batch_end(&b);
 		callocs_left = n + 1;
 	}

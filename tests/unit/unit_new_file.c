@@ -142,10 +142,10 @@ static void nothing_is_left(void)
 		there(calls[i], 1, i < 5 ? "one" : "two", 0);
 	}
 	/* An error of whoever writes is told already. */
-	CHECK(written("three", 0600, -ENOSPC) == -ENOSPC && !strcmp(synced, ""), "synced: '%s'", synced);
+	CHECK(err_is(written("three", 0600, -ENOSPC), ENOSPC) && !strcmp(synced, ""), "synced: '%s'", synced);
 	there("an error before", 1, "two", 0);
 	fails = "close";
-	CHECK(written("three", 0600, -ENOSPC) == -ENOSPC, "another error");
+	CHECK(err_is(written("three", 0600, -ENOSPC), ENOSPC), "another error");
 	fails = "";
 	there("two errors", 1, "two", 0);
 	unlink(path);

@@ -557,7 +557,7 @@ static void without_memory(void)
 	CHECK(err_is(stream_open(&s, "-", NULL), ENOMEM), "it is open");
 	for (int n = 0; n < 2; n++) {
 		mallocs_left = n;
-		CHECK(stream_share(&s, "name", -1) == -ENOMEM, "after %d it is shared", n);
+		CHECK(err_is(stream_share(&s, "name", -1), ENOMEM), "after %d it is shared", n);
 		stream_end(&s);
 	}
 	mallocs_left = -1;
