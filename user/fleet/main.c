@@ -39,7 +39,7 @@ static int arrange(void)
 {
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
-	if (null < 0 || dup2(null, 1) < 0 || dup2(null, 2) < 0 || close_from(3) || fcntl(ASKED, F_SETFL, O_NONBLOCK))
+	if (null < 0 || dup2(null, 1) != 1 || dup2(null, 2) != 2 || close_from(3) || fcntl(ASKED, F_SETFL, O_NONBLOCK))
 		return because(-errno, "it cannot arrange its files: %s", strerror(errno));
 	return 0;
 }
