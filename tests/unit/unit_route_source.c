@@ -9,6 +9,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -31,6 +32,42 @@ static struct {
 	int open_err, option_err, partly; /* partly: so many answers are not whole */
 	bool no_force, no_nexthops;
 } has;
+
+static const char *no_call = ""; /* this one fails */
+
+static bool works(const char *call)
+{
+	errno = EMFILE;
+	return strcmp(call, no_call) != 0;
+}
+
+static void *given_calloc(size_t n, size_t size)
+{
+	return works("calloc") ? calloc(n, size) : NULL;
+}
+
+static int given_eventfd(unsigned int value, int flags)
+{
+	static bool second;
+
+	second = !second;
+	return works(second ? "first eventfd" : "second eventfd") ? eventfd(value, flags) : -1;
+}
+
+static int given_attributes(pthread_attr_t *how)
+{
+	return works("attributes") ? pthread_attr_init(how) : ENOMEM;
+}
+
+static int given_stack(pthread_attr_t *how, size_t bytes)
+{
+	return works("stack") ? pthread_attr_setstacksize(how, bytes) : EINVAL;
+}
+
+static int given_thread(pthread_t *thread, const pthread_attr_t *how, void *(*run)(void *), void *arg)
+{
+	return works("thread") ? pthread_create(thread, how, run, arg) : EAGAIN;
+}
 
 static struct {
 	unsigned int dumps[2], rooms;
@@ -73,8 +110,8 @@ static int given_open(struct nl_socket **socket, int family, int flags, unsigned
 	if (family != NETLINK_ROUTE || groups)
 		abort();
 	*socket = NULL;
-	if (has.open_err)
-		return because(has.open_err, "no netlink");
+	if (has.open_err || (!(flags & SOCK_NONBLOCK) && !works("second socket")))
+		return because(has.open_err ?: -EMFILE, "no netlink");
 	*socket = calloc(1, sizeof(**socket));
 	if (!*socket)
 		abort();
@@ -145,15 +182,21 @@ static int given_recvmmsg(int fd, struct mmsghdr *messages, unsigned int n, int 
 	return errno ? -1 : recvmmsg(fd, messages, n, flags, time);
 }
 
-#define netlink_open	  given_open
-#define nl_close	  given_close
-#define nl_fd		  given_fd
-#define nl_option	  given_option
-#define netlink_dump_once given_dump
-#define setsockopt	  given_setsockopt
-#define recvmmsg	  given_recvmmsg
+#define calloc			  given_calloc
+#define eventfd			  given_eventfd
+#define pthread_attr_init	  given_attributes
+#define pthread_attr_setstacksize given_stack
+#define pthread_create		  given_thread
+#define netlink_open		  given_open
+#define nl_close		  given_close
+#define nl_fd			  given_fd
+#define nl_option		  given_option
+#define netlink_dump_once	  given_dump
+#define setsockopt		  given_setsockopt
+#define recvmmsg		  given_recvmmsg
 #include "feeds/route_source.c"
 #undef recvmmsg
+#undef calloc
 
 static struct route_source *s;
 static unsigned int readings; /* when it was told last */
@@ -248,6 +291,15 @@ static void refused(int err, const char *text)
 
 static void fails(void)
 {
+	static const char *const calls[][2] = {
+		{ "first eventfd", "the routes of table 666: Too many open files" },
+		{ "second eventfd", "the routes of table 666: Too many open files" },
+		{ "second socket", "the routes of table 666: no netlink" },
+		{ "attributes", "the routes of table 666: Cannot allocate memory" },
+		{ "stack", "the routes of table 666: Invalid argument" },
+		{ "thread", "the routes of table 666: Resource temporarily unavailable" },
+	};
+
 	has.open_err = -EPERM;
 	refused(opened(0), "the routes of table 666: no netlink");
 	has.option_err = -ENOBUFS;
@@ -256,6 +308,15 @@ static void fails(void)
 	refused(opened(0), "the routes of table 666: Input/output error");
 	has.errs[1] = -EIO;
 	refused(opened(0), "the routes of table 666: Input/output error");
+	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
+		no_call = calls[i][0];
+		refused(opened(0), calls[i][1]);
+		no_call = "";
+	}
+	no_call = "calloc";
+	CHECK(err_is(opened(0), ENOMEM) && !s, "it is open without memory");
+	no_call = "";
+	closed();
 	/* No such table, and no such family. */
 	for (int i = 0; i < 3; i++) {
 		static const int none[] = { -ENOENT, -EAFNOSUPPORT, -EOPNOTSUPP };
