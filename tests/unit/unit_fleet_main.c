@@ -200,9 +200,43 @@ static void failures(void)
 	fails = "";
 }
 
+/* Up to the empty line and no further; what has no room is none. */
+static void received(void)
+{
+	static const struct {
+		const char *sent;
+		size_t size;
+	} cases[] = {
+		{ "a\n\nrest", 20 }, { "ab\n\n", 5 },  { "ab\n\n", 4 }, { "ab\n\n", 6 }, { "\n\n", 20 },
+		{ "\na\n\n", 20 },   { "a\nb\n", 20 }, { "\n", 20 },	{ "", 20 },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		/* What stands before it is none of it. */
+		char room[30] = "\n", left[20];
+		int pair[2], was = dup(0);
+		ssize_t n, rest;
+
+		if (was < 0 || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) ||
+		    send(pair[0], cases[i].sent, strlen(cases[i].sent), 0) < 0)
+			abort();
+		shutdown(pair[0], SHUT_WR);
+		dup2(pair[1], 0);
+		n = (ssize_t)receive(room + 1, cases[i].size);
+		rest = recv(0, left, sizeof(left), 0);
+		dup2(was, 0);
+		close(was);
+		close(pair[0]);
+		close(pair[1]);
+		printf("case %zu: %zd, %zd are left\n", i, n, rest);
+	}
+}
+
 static void word_for_word(void)
 {
-	static const struct scene scenes[] = { { "requests", requests }, { "failures", failures } };
+	static const struct scene scenes[] = { { "requests", requests },
+					       { "failures", failures },
+					       { "received", received } };
 
 	shows_scenes(&shows, scenes, sizeof(scenes) / sizeof(scenes[0]), NULL);
 }

@@ -300,8 +300,7 @@ int options_read(struct context *context, const struct option_spec *own, void *t
 		common = find(options_common, o->name, 0) == o;
 		if (read_one(o, common ? (void *)context : target, optarg ? optarg : ""))
 			return EXIT_ERROR;
-		if (common)
-			options_log(context); /* messages about the next option follow it */
+		options_log(context); /* messages about the next option follow it */
 	}
 	context->json = context->json || context->pretty;
 	/* A line of a file prints nothing: it is carried out with all others, or not at all. */
