@@ -24,7 +24,7 @@ __attribute__((format(printf, 1, 2))) static int given_fail(const char *fmt, ...
 {
 	va_list args;
 
-	printf("  ! ");
+	printf("  %s! ", log_settings.json ? "as JSON " : "");
 	va_start(args, fmt);
 	vprintf(fmt, args);
 	va_end(args);
@@ -115,6 +115,7 @@ static void reads(const char *line)
 	struct words w;
 
 	context.line = in_line;
+	log_settings = (struct log_settings){ 0 };
 	if (words_split(&w, line))
 		abort();
 	printf("%s\n", line);
@@ -291,13 +292,38 @@ static void common(void)
 static void wrong(void)
 {
 	static const char *const lines[] = {
-		"show --al",	 "show --al l",	   "show --alll",   "show --everything",
-		"show -all",	 "show -x",	   "show -ax",	    "show -xa",
-		"show --word",	 "show -w",	   "show a --text", "show --all=x",
-		"show --json=x", "show --jsn",	   "show --format", "show --zzzz",
-		"show --zzzz=5", "show -zz",	   "show -",	    "show --secre",
-		"show --w x",	 "show --t x",	   "show -at",	    "show --all -- -x",
-		"show -D",	 "show --textt=5", "show -tex",
+		"show --al",
+		"show --al l",
+		"show --alll",
+		"show --everything",
+		"show -all",
+		"show -x",
+		"show -ax",
+		"show -xa",
+		"show --word",
+		"show -w",
+		"show a --text",
+		"show --all=x",
+		"show --json=x",
+		"show --jsn",
+		"show --format",
+		"show --secert",
+		"show -o",
+		"show --log json --word x",
+		"show --word x --log json",
+		"show --log=json --al --whole x",
+		"show --zzzz",
+		"show --zzzz=5",
+		"show -zz",
+		"show -",
+		"show --secre",
+		"show --w x",
+		"show --t x",
+		"show -at",
+		"show --all -- -x",
+		"show -D",
+		"show --textt=5",
+		"show -tex",
 	};
 
 	for (size_t i = 0; i < sizeof(lines) / sizeof(*lines); i++)
