@@ -15,6 +15,7 @@
 #include "state/feeds.h"
 #include "state/fleet.h"
 #include "state/grants.h"
+#include "state/line_times.h"
 #include "state/members.h"
 #include "state/said.h"
 #include "state/sources.h"
@@ -842,6 +843,50 @@ static void said_steps(void)
 	close_state();
 }
 
+static void print_times(const char *what)
+{
+	struct line_times t = state_line_times(state);
+
+	printf("  %s: tried %d, measured %d, %u sizes, %g bits:", what, state_line_times_tried(state), t.measured, t.n,
+	       t.kept);
+	for (unsigned int i = 0; t.measured && i < t.n; i++)
+		printf(" %g", t.ns[i]);
+	puts("");
+}
+
+/* Times of lines are believed of two sizes on, up to the first that is none, and of this machine. */
+static void times_of_lines(void)
+{
+	struct line_times t = { .n = LINE_SIZES, .measured = true };
+	char name[64];
+
+	for (unsigned int i = 0; i < LINE_SIZES; i++)
+		t.ns[i] = 2.5 + i;
+	open_state();
+	print_times("nothing was measured");
+	ENOUGH(!state_line_times_put(state, &t));
+	print_times("all");
+	for (unsigned int i = LINE_SIZES; i-- > 0;) {
+		snprintf(name, sizeof(name), SETTING_LINE "%llu", (unsigned long long)LINE_SIZE(i) >> 10);
+		ENOUGH(!state_set(state, name, i % 2 ? 0 : -1));
+		print_times(name);
+	}
+	t.n = 2;
+	ENOUGH(!state_line_times_put(state, &t));
+	print_times("two");
+	ENOUGH(!state_set(state, SETTING_LINES_OF, 1));
+	print_times("of another machine");
+	t.measured = false;
+	ENOUGH(!state_line_times_put(state, &t));
+	print_times("without a time");
+	take_rows(&before);
+	STEP(state_filter_bits_put(state, BITS_USUAL));
+	STEP(state_filter_bits_put(state, 11));
+	STEP(state_filter_bits_put(state, 11));
+	print_times("other bits");
+	close_state();
+}
+
 static void begin(void)
 {
 	empty_directory();
@@ -879,6 +924,7 @@ static void what_is_written(void)
 		{ "what goes out", what_goes_out },
 		{ "the same fleet or not", same_or_not },
 		{ "what members say", said_steps },
+		{ "times of lines", times_of_lines },
 	};
 
 	shows_scenes(&shows, scenes, sizeof(scenes) / sizeof(*scenes), begin);
