@@ -110,7 +110,7 @@ static void given_print(const struct context *context, const json_t *senders)
 static int given_access(const char *path, int how)
 {
 	(void)path;
-	errno = how == F_OK ? ENOENT : EACCES;
+	errno = how == F_OK ? ENOENT : EIO;
 	return how == F_OK ? -no_directory : -no_rights;
 }
 
