@@ -149,7 +149,7 @@ static bool bans_nothing(const struct status *s)
 
 int status_text(const struct status *s)
 {
-	char text[SPAN_TEXT_MAX], name[LIST_NAME_MAX];
+	char text[SPAN_TEXT_MAX];
 
 	puts(s->is == SOUND	  ? bans_nothing(s)
 					    ? "sound       but nothing is banned: every packet passes; 'load' or 'add' bans"
@@ -177,8 +177,7 @@ int status_text(const struct status *s)
 	else if (s->known)
 		printf("bans        %llu\n", (unsigned long long)s->bans);
 	for (size_t i = 0; i < s->waiting_n; i++)
-		printf("%-11s %s: goes back in %.0f s unless you run: xdp-bloom confirm\n", i ? "" : "waiting",
-		       clean_copy(name, sizeof(name), s->waiting[i].name), waiting_seconds(&s->waiting[i]));
+		waiting_line(!i, s->waiting[i].name, waiting_seconds(&s->waiting[i]));
 	if (s->last[0])
 		out_line("last refused %s: %s", s->last_at, s->last);
 	return out_end();

@@ -82,13 +82,22 @@ json_t *out_waiting(const struct pending *pending, size_t n)
 	return array;
 }
 
-static void waiting_text(const struct pending *pending, size_t n)
+void waiting_line(bool first, const char *what, double seconds)
 {
+	const char *word = first ? "waiting" : "";
 	char name[LIST_NAME_MAX];
 
+	clean_copy(name, sizeof(name), what);
+	if (seconds < 0.5)
+		printf("%-11s %s: goes back now\n", word, name);
+	else
+		printf("%-11s %s: goes back in %.0f s unless you run: xdp-bloom confirm\n", word, name, seconds);
+}
+
+static void waiting_text(const struct pending *pending, size_t n)
+{
 	for (size_t i = 0; i < n; i++)
-		printf("%-11s %s: goes back in %.0f s unless you run: xdp-bloom confirm\n", i ? "" : "waiting",
-		       clean_copy(name, sizeof(name), pending[i].name), waiting_seconds(&pending[i]));
+		waiting_line(!i, pending[i].name, waiting_seconds(&pending[i]));
 }
 
 static int show_json(const struct context *context, const struct inforce *s, const struct attachment *list, size_t n,

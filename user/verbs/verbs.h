@@ -127,6 +127,7 @@ int one_list(const struct context *context, const char *name);
 /* What goes back unless it is confirmed; not what a command that was cut short left to be taken back. */
 int waiting_of(struct state *state, struct pending **pending, size_t *n);
 double waiting_seconds(const struct pending *pending);
+void waiting_line(bool first, const char *what, double seconds);
 /* ", behind 2 others": programs of tc that are asked first. */
 #define BEHIND_TEXT_MAX 32
 const char *behind_text(char text[BEHIND_TEXT_MAX], unsigned int behind);
