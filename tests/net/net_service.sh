@@ -326,6 +326,11 @@ has_child() {
 	child=$(pgrep -P "$service_pid" -f "$1")
 }
 
+status_has() {
+	"$XDP_BLOOM" status >said
+	grep -q "$1" said
+}
+
 beside_a_load() {
 	need strace
 	prepare
@@ -344,7 +349,13 @@ beside_a_load() {
 	restored
 	send 0 -b banned -c clean
 	kill -KILL "$child"
-	heard "$log" "load bad: ended by signal 9"
+	heard "$log" "load bad: it was ended by signal 9 (memory?)"
+	wait_until "status to say it" status_has "list 'bad': its next version was refused, since .*: it was ended by signal 9 (memory?)"
+	"$XDP_BLOOM" lists | grep -q "its next version was refused" || fail "lists does not say it"
+	grep -q '"event":"refused".*"message":"load bad: it was ended by signal 9 (memory?)"' "$XDP_BLOOM_STATE/events" ||
+		fail "there is no event: $(tail -n 2 "$XDP_BLOOM_STATE/events")"
+	bloom load bad "$WORK/list"
+	expect 0 "$XDP_BLOOM" status
 	stop
 }
 
@@ -470,6 +481,39 @@ print(urlopen("http://127.0.0.1:9753/metrics", timeout=30).read().decode())' >pa
 	umount "$library"
 }
 
+# is_told WORDS: status and /healthz say it.
+is_told() {
+	"$XDP_BLOOM" status >said
+	grep -qF "$1" said && health >page && grep -qF "$1" page
+}
+
+says_no_more() {
+	"$XDP_BLOOM" status >said
+	! grep -qF "$1" said && health >page && ! grep -qF "$1" page
+}
+
+# A line that is to go on and fails, or is ended, is told wherever other troubles are.
+line_fails() {
+	prepare
+	echo "follow bans" >>conf
+	expect 2 "$XDP_BLOOM" run --check --config conf
+	grep -q "conf:4: follow: bans: No such file or directory" err || fail "$(cat err)"
+	ready --listen 9753
+	wait_until "status and /healthz to say it" is_told "line 4, 'follow bans', fails since "
+	mkfifo bans
+	bloom run --check --config conf
+	heard "$log" "it begins again in"
+	child_of "xdp-bloom follow"
+	wait_until "nothing to be said of it" says_no_more "line 4, 'follow bans', fails"
+	child_of "xdp-bloom follow"
+	kill -KILL "$child"
+	wait_until "status and /healthz to say it" is_told ": it was ended by signal 9 (memory?)"
+	grep -q '"message":"line 4: it was ended by signal 9 (memory?)"' "$XDP_BLOOM_STATE/events" ||
+		fail "there is no event: $(tail -n 2 "$XDP_BLOOM_STATE/events")"
+	wait_until "nothing to be said of it" says_no_more "line 4, 'follow bans', fails"
+	stop
+}
+
 # Counters that cannot be read are tried now and then: the service does not turn and turn.
 counts_nothing() {
 	local polls n
@@ -524,4 +568,4 @@ grows() {
 
 run_cases grows starts_and_stops tells_who_is_busy only_one finds_interfaces "finds_interfaces --shared" tries_interfaces_again claims_no_filter gives_up_an_interface changes_slowly ends_bans restores_without_watchers clock_is_set ends_bans_later \
 	ends_bans_of_a_state_that_was_gone beside_a_load \
-	rotates rotates_later killed_at_start answers_prometheus with_few_rights damaged_state counts_nothing
+	rotates rotates_later killed_at_start answers_prometheus with_few_rights damaged_state line_fails counts_nothing

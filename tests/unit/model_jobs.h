@@ -105,6 +105,7 @@ __attribute__((unused, format(printf, 3, 4))) static void given_event(const stru
 	       e.kind == EVENT_FAULT	 ? "fault"
 	       : e.kind == EVENT_HEALED	 ? "healed"
 	       : e.kind == EVENT_LEARNED ? "learned"
+	       : e.kind == EVENT_REFUSED ? "refused"
 					 : "of another kind",
 	       e.generation);
 	vprintf(fmt, args);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "observe/lines_down.h"
 #include "model_jobs.h"
 
 static int memory = -1; /* so many allocations succeed, and the next does not; below 0: all do */
@@ -25,9 +26,23 @@ static char *given_strdup(const char *text)
 	return no_memory() ? NULL : strdup(text);
 }
 
+static void given_keep(const struct context *its, const struct lines_down *down)
+{
+	static bool any;
+
+	if (!its)
+		abort();
+	for (size_t i = 0; i < down->n; i++)
+		line("shown: %s", down->text[i]);
+	if (any && !down->n)
+		line("shown: none fails");
+	any = down->n;
+}
+
 #undef strdup
-#define calloc given_calloc
-#define strdup given_strdup
+#define lines_down_keep given_keep
+#define calloc		given_calloc
+#define strdup		given_strdup
 #include "service/followers.c"
 #undef calloc
 #undef strdup
@@ -136,6 +151,8 @@ static void again(void)
 	after(4000);
 	no_process = false;
 	after(8000);
+	after(GOES_ON - 1);
+	after(1);
 }
 
 static void lines_change(void)

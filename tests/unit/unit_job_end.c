@@ -7,6 +7,9 @@
 #include <sys/wait.h>
 
 #include "service/internal.h"
+#include "kernel/live.h"
+#include "state/events.h"
+#include "state/failed.h"
 #include "model_clock.h"
 #include "shown.h"
 
@@ -100,18 +103,51 @@ static void given_free(struct job *job)
 	job_free(job);
 }
 
-#define clock_ms	   given_ms
-#define warn		   given_warn
-#define service_say	   given_say
-#define service_say_about  given_say_about
-#define service_look_soon  given_soon
-#define arrivals_left_open given_left_open
-#define rate_watch_end	   given_rate_end
-#define expiry_ran	   given_expired
-#define jail_watch_ran	   given_jailed
-#define keeper_look	   given_keeper
-#define service_see	   given_see
-#define job_free	   given_free
+static void given_failed(const struct context *its, const char *list, const char *why)
+{
+	if (its != &context)
+		abort();
+	line("list '%s' was refused: %s", list, why);
+}
+
+static void given_lost(struct reload *its, const char *list)
+{
+	if (its != (struct reload *)&keeper)
+		abort();
+	line("is list '%s' in force? its file is looked at", list);
+}
+
+__attribute__((format(printf, 3, 4))) static void given_event(const struct context *its, struct event e,
+							      const char *fmt, ...)
+{
+	va_list args;
+
+	if (its != &context || e.kind != EVENT_REFUSED || e.generation != 7)
+		abort();
+	va_start(args, fmt);
+	begin_line();
+	printf("event: refused: ");
+	vprintf(fmt, args);
+	va_end(args);
+	putchar('\n');
+}
+
+#define list_failed		  given_failed
+#define reload_lost		  given_lost
+#define event(...)		  given_event(__VA_ARGS__)
+#define kernel_live_generation(c) ((c) == &context ? 7 : 0)
+#define clock_ms		  given_ms
+#define warn			  given_warn
+#define service_say		  given_say
+#define service_say_about	  given_say_about
+#define service_look_soon	  given_soon
+#define arrivals_left_open	  given_left_open
+#define rate_watch_end		  given_rate_end
+#define expiry_ran		  given_expired
+#define jail_watch_ran		  given_jailed
+#define keeper_look		  given_keeper
+#define service_see		  given_see
+#define job_free		  given_free
 #include "service/job_end.c"
 #undef job_free
 
@@ -139,7 +175,10 @@ static void begin(void)
 {
 	now_ms = BEGINS;
 	left_open = false;
-	service = (struct service){ .jobs.context = &context,
+	service = (struct service){ .context = &context,
+				    .jobs.context = &context,
+				    .urgent.context = &context,
+				    .reload = (struct reload *)&keeper,
 				    .keeper = (struct keeper *)&keeper,
 				    .retry = { .first = 1000, .most = 3000, .at = NEVER },
 				    .rate.number = 7,
@@ -177,6 +216,7 @@ static void ends(struct job job, const char *verb, const char *word, int status)
 		printf(", any rate is measured");
 	print_jobs("waits:", service.jobs.first);
 	print_jobs("deferred:", service.jobs.deferred);
+	print_jobs("at once:", service.urgent.first);
 	putchar('\n');
 }
 
@@ -184,6 +224,7 @@ static void over(void)
 {
 	line("the service ends");
 	jobs_stop(&service.jobs);
+	jobs_stop(&service.urgent);
 }
 
 static int nothing(const struct context *its, void *unused)
@@ -216,6 +257,7 @@ static void each_kind(void)
 				job.line = 3;
 			ends(job, kinds[k].verb, NULL, ways[i]);
 			jobs_stop(&service.jobs);
+			jobs_stop(&service.urgent);
 		}
 }
 
@@ -273,6 +315,8 @@ static void texts(void)
 	memset(job.list, 'x', sizeof(job.list) - 1);
 	ends(job, "load", "path", EXITS(0));
 	ends(job, "load", "path", SIGSEGV);
+	job.stopped = true;
+	ends(job, "load", "path", SIGKILL);
 	ends((struct job){ .kind = JOB_NETWORKS }, "networks", "path", EXITS(0));
 	over();
 }

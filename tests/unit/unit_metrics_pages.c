@@ -14,6 +14,7 @@
 #include "kernel/live.h"
 #include "observe/agent_seen.h"
 #include "observe/fresh.h"
+#include "observe/lines_down.h"
 #include "observe/metrics.h"
 #include "observe/metrics_pages.h"
 #include "observe/page.h"
@@ -39,6 +40,7 @@ static int64_t now_ms;
 static int calls, fails_at;
 static unsigned int refused_n, troubles;
 static bool fleet_troubled, agent_troubled, overdue, no_filter, crowd;
+static size_t lines_fail;
 static int made;
 
 static int call(const char *what)
@@ -98,6 +100,15 @@ static bool given_fleet_trouble(const struct fleet_view *view, int64_t now, char
 	return fleet_troubled;
 }
 
+static void given_lines(struct lines_down *down, const struct context *its, bool served)
+{
+	(void)its;
+	(void)served;
+	down->n = lines_fail;
+	for (size_t i = 0; i < down->n; i++)
+		snprintf(down->text[i], sizeof(down->text[i]), "line %zu, 'follow bans', fails", i + 3);
+}
+
 static bool given_agent_trouble(const struct agent_seen *seen, char text[AGENT_TEXT_MAX])
 {
 	(void)seen;
@@ -142,6 +153,7 @@ static void given_html(struct web_page *page)
 #define list_failures		    given_failures
 #define agent_seen_take(seen, of)   memset(seen, 0, sizeof(*(seen)))
 #define agent_trouble		    given_agent_trouble
+#define lines_down_take		    given_lines
 #define kernel_live(of, to)	    ((void)(of), (void)(to), no_filter ? -ENOENT : 0)
 #define metrics_write		    given_metrics
 #define page_json		    given_json
@@ -157,6 +169,7 @@ static void begin(void)
 	calls = fails_at = made = 0;
 	refused_n = troubles = 0;
 	fleet_troubled = agent_troubled = overdue = no_filter = crowd = false;
+	lines_fail = 0;
 }
 
 static void asks(const char *path, const char *token)
@@ -230,6 +243,11 @@ static void healths(void)
 		asks("/healthz", NULL);
 	}
 	overdue = true;
+	asks("/healthz", NULL);
+	for (lines_fail = 1; lines_fail <= 2; lines_fail++)
+		asks("/healthz", NULL);
+	begin();
+	lines_fail = 1;
 	asks("/healthz", NULL);
 }
 

@@ -15,6 +15,7 @@
 #include "base/span.h"
 #include "change/agreement.h"
 #include "kernel/pins.h"
+#include "observe/lines_down.h"
 #include "observe/overdue.h"
 #include "observe/documents.h"
 #include "observe/history.h"
@@ -54,6 +55,7 @@ static struct world {
 	struct fleet_view fleet;
 	bool late;
 	struct agent_seen agent;
+	struct lines_down lines;
 	struct list_failure failed[5];
 	struct detector_sums detector;
 	size_t on_n, kept_n, is_n, rules_n, due_n, lists_n, waiting_n, fresh_n, failed_n;
@@ -304,6 +306,13 @@ static void given_failures(const struct context *context, struct list_failure **
 	GIVE(failed, n, w.failed, w.failed_n);
 }
 
+static void given_lines(struct lines_down *down, const struct context *context, bool served)
+{
+	(void)context;
+	*down = w.lines;
+	down->n = served ? down->n : 0;
+}
+
 static void given_agent(struct agent_seen *seen, const struct context *context)
 {
 	is_ours(context, ours);
@@ -378,6 +387,7 @@ static bool given_refusal(const char *directory, char line[EVENT_LINE_MAX])
 #define agreement(state, live) given_agreement(state, live)
 #define list_failures	       given_failures
 #define agent_seen_take	       given_agent
+#define lines_down_take	       given_lines
 #define detector_sum	       given_detector
 #define history_open	       given_history
 #define history_read	       given_read
@@ -734,6 +744,14 @@ static void others(void)
 	snprintf(w.fleet.seen.unsaid, sizeof(w.fleet.seen.unsaid), "no memory");
 	types("status");
 	w.fleet = (struct fleet_view){ 0 };
+	puts("-- lines that fail");
+	w.lines =
+		(struct lines_down){ .text = { "line 3, 'follow bans', fails", "fleet, 'fleet run', fails" }, .n = 2 };
+	types("status");
+	w.service = true;
+	looks();
+	w.service = false;
+	w.lines.n = 0;
 	puts("-- an agent");
 	w.agent = (struct agent_seen){ .followed = true };
 	looks();

@@ -233,3 +233,18 @@ int feed_age_out(struct context *context, const char *name)
 	free(row);
 	return err_is(err, ENOENT) ? 0 : err;
 }
+
+void feed_lost(struct context *context, const char *name, const char *why)
+{
+	struct feed *row = malloc(sizeof(*row));
+	int err = row ? find(context, name, row) : -ENOMEM;
+
+	if (!err) {
+		feed_came(row, &(struct fetch_answer){ 0 }, FEED_FAILED, false, why);
+		feed_row_keep(context, row);
+		err = feed_age_out(context, name);
+	}
+	if (err && !err_is(err, ENOENT))
+		warn("list '%s': %s", name, reason(err));
+	free(row);
+}

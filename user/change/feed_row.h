@@ -34,6 +34,8 @@ void feed_came(struct feed *row, const struct fetch_answer *answer, enum feed_ou
 	       const char *why);
 /* Into the state, in a change of its own, where it is there still. No error, but a warning. */
 void feed_row_keep(const struct context *context, const struct feed *row);
+/* The command that asked for it was ended before it could say what came of that: a failure like any other. */
+void feed_lost(struct context *context, const char *name, const char *why);
 /* Where nobody renewed it for too long: it only counts, or is dropped, until a version comes. */
 int feed_age_out(struct context *context, const char *name);
 

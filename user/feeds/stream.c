@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
+#include <limits.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -76,6 +77,37 @@ static int start(struct stream *s, char *const *command)
 	s->in = lines[0];
 	s->out = acknowledged[1];
 	return 0;
+}
+
+/* As execvp(3) looks for it. */
+static bool is_program(const char *name)
+{
+	char path[PATH_MAX];
+	const char *at = getenv("PATH") ?: "/usr/bin:/bin";
+	size_t n;
+
+	if (strchr(name, '/'))
+		return !access(name, X_OK);
+	for (;; at += n + 1) {
+		n = strcspn(at, ":");
+		if (snprintf(path, sizeof(path), "%.*s/%s", (int)n, n ? at : ".", name) < (int)sizeof(path) &&
+		    !access(path, X_OK))
+			return true;
+		if (!at[n])
+			return false;
+	}
+}
+
+int stream_may_open(const char *path, char *const *command)
+{
+	struct stat st;
+
+	if (command)
+		return is_program(command[0]) ? 0 : because(-ENOENT, "%s: there is no such program", command[0]);
+	/* Not opened: whoever writes into a named pipe would take that for its reader. */
+	if (access(path, R_OK) || stat(path, &st))
+		return because(-errno, "%s: %s", path, strerror(errno));
+	return S_ISDIR(st.st_mode) ? because(-EISDIR, "%s: %s", path, strerror(EISDIR)) : 0;
 }
 
 int stream_open(struct stream *s, const char *path, char *const *command)

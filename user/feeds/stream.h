@@ -38,6 +38,8 @@ struct stream {
 
 /* path: "-", or a file; or a command, ended by NULL. 0 or -errno with the reason recorded. */
 int stream_open(struct stream *s, const char *path, char *const *command);
+/* Whether that could be opened now; nothing is. */
+int stream_may_open(const char *path, char *const *command);
 /* One that is open: `fd` becomes its own. 0 or -ENOMEM. */
 int stream_share(struct stream *s, const char *name, int fd);
 void stream_end(struct stream *s);

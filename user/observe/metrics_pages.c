@@ -12,6 +12,7 @@
 #include "kernel/live.h"
 #include "observe/agent_seen.h"
 #include "observe/fresh.h"
+#include "observe/lines_down.h"
 #include "observe/metrics.h"
 #include "observe/page.h"
 #include "state/bans.h"
@@ -82,6 +83,7 @@ static void look_at_lists(const struct metrics_pages *s, struct health *h)
 	char when[UTC_TEXT_MAX], good[UTC_TEXT_MAX], text[FRESH_TEXT_MAX], fleet[FLEET_TEXT_MAX];
 	char agents[AGENT_TEXT_MAX];
 	struct agent_seen agent;
+	struct lines_down lines;
 	size_t failed_n;
 
 	if (*s->overdue)
@@ -100,6 +102,9 @@ static void look_at_lists(const struct metrics_pages *s, struct health *h)
 			because_of(h, "%s", text);
 	if (fleet_trouble(&s->fleet, time(NULL), fleet))
 		because_of(h, "%s", fleet);
+	lines_down_take(&lines, s->context, true);
+	for (size_t i = 0; i < lines.n; i++)
+		because_of(h, "%s", lines.text[i]);
 	agent_seen_take(&agent, s->context);
 	if (agent_trouble(&agent, agents))
 		because_of(h, "%s", agents);

@@ -3,20 +3,28 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/stop.h"
+#include "kernel/live.h"
+#include "observe/lines_down.h"
 #include "service/config.h"
 #include "service/jobs.h"
 #include "service/retry.h"
+#include "state/events.h"
 
 #define AGAIN_FIRST 1000
 #define AGAIN_MOST  60000
 /* One that went on for so long has not failed at once. */
 #define LASTED 60000
+/* One that goes on for so long does not fail any more: what is wrong with it shows at once. */
+#define GOES_ON 10000
 
 struct follower {
 	struct follower *next;
@@ -25,6 +33,8 @@ struct follower {
 	unsigned int line; /* 0: the fleet */
 	bool wanted;
 	struct retry retry;
+	int64_t fails; /* since then, in seconds since the epoch; 0: it does not */
+	char why[JOB_END_MAX];
 };
 
 bool followers_have(const struct config_line *line)
@@ -99,6 +109,49 @@ static void end(const struct followers *all, const struct follower *f)
 	kill(f->jobs.pid, how);
 }
 
+/* For the log. */
+static const char *name_of(char text[JOB_TEXT_MAX], const struct follower *f)
+{
+	struct job job = { .kind = f->line ? JOB_FOLLOW : JOB_FLEET, .line = f->line };
+
+	return job_text(text, &job);
+}
+
+/* Which fail, for 'status' and /healthz. */
+static void tell(const struct followers *all)
+{
+	struct lines_down down = { .n = 0 };
+	char name[JOB_TEXT_MAX], words[96], since[UTC_TEXT_MAX];
+
+	for (const struct follower *f = all->first; f && down.n < LINES_DOWN_MAX; f = f->next) {
+		size_t n = 0;
+
+		if (!f->fails || !f->wanted)
+			continue;
+		for (int i = 0; i < f->words.n && n < sizeof(words); i++)
+			n += (size_t)snprintf(words + n, sizeof(words) - n, "%s%s", i ? " " : "", f->words.words[i]);
+		snprintf(down.text[down.n++], LINE_DOWN_MAX, "%s, '%s', fails since %s: %s; the log says more",
+			 name_of(name, f), words, utc_text(since, f->fails), f->why);
+	}
+	lines_down_keep(all->context, &down);
+}
+
+static void fails(const struct followers *all, struct follower *f, const char *why)
+{
+	if (!f->fails)
+		f->fails = time(NULL);
+	snprintf(f->why, sizeof(f->why), "%s", why);
+	tell(all);
+}
+
+static void goes_on(const struct followers *all, struct follower *f)
+{
+	if (!f->fails)
+		return;
+	f->fails = 0;
+	tell(all);
+}
+
 void followers_expect(struct followers *all, const struct config *config)
 {
 	for (struct follower *f = all->first; f; f = f->next)
@@ -109,6 +162,7 @@ void followers_expect(struct followers *all, const struct config *config)
 	for (struct follower *f = all->first; f; f = f->next)
 		if (!f->wanted && f->jobs.pid)
 			end(all, f);
+	tell(all);
 }
 
 void followers_fleet(struct followers *all, bool joined)
@@ -123,20 +177,13 @@ void followers_fleet(struct followers *all, bool joined)
 		expect(all, &line);
 	else if (f && f->wanted && !joined) {
 		f->wanted = false;
+		f->fails = 0;
 		if (f->jobs.pid)
 			kill(f->jobs.pid, SIGTERM);
 	}
 }
 
-/* For the log. */
-static const char *name_of(char text[JOB_TEXT_MAX], const struct follower *f)
-{
-	struct job job = { .kind = f->line ? JOB_FOLLOW : JOB_FLEET, .line = f->line };
-
-	return job_text(text, &job);
-}
-
-static void start(struct follower *f, int64_t now)
+static void start(const struct followers *all, struct follower *f, int64_t now)
 {
 	struct job job = { .kind = f->line ? JOB_FOLLOW : JOB_FLEET, .line = f->line };
 	char text[JOB_TEXT_MAX];
@@ -148,6 +195,7 @@ static void start(struct follower *f, int64_t now)
 	warn("%s: %s", name_of(text, f), reason(err));
 	jobs_stop(&f->jobs);
 	retry_later(&f->retry, now);
+	fails(all, f, reason(err));
 }
 
 void followers_turn(struct followers *all, int64_t now)
@@ -163,7 +211,9 @@ void followers_turn(struct followers *all, int64_t now)
 			continue;
 		}
 		if (f->wanted && !f->jobs.pid && now >= f->retry.at)
-			start(f, now);
+			start(all, f, now);
+		if (f->jobs.pid && now - f->jobs.since >= GOES_ON)
+			goes_on(all, f);
 		at = &f->next;
 	}
 }
@@ -172,15 +222,27 @@ int64_t followers_due(const struct followers *all)
 {
 	int64_t due = INT64_MAX;
 
-	for (const struct follower *f = all->first; f; f = f->next)
+	for (const struct follower *f = all->first; f; f = f->next) {
 		if (!f->jobs.pid && f->retry.at < due)
 			due = f->wanted ? f->retry.at : 0;
+		if (f->jobs.pid && f->fails && f->jobs.since + GOES_ON < due)
+			due = f->jobs.since + GOES_ON;
+	}
 	return due;
 }
 
-static void ended(struct follower *f, int status, int64_t now)
+/* A command that fails says and keeps what was wrong. One that a signal ended could not. */
+static void lost(const struct followers *all, struct follower *f, const char *why)
 {
 	char text[JOB_TEXT_MAX];
+
+	event(all->context, (struct event){ .kind = EVENT_REFUSED, .generation = kernel_live_generation(all->context) },
+	      "%s: %s", name_of(text, f), why);
+}
+
+static void ended(const struct followers *all, struct follower *f, const struct job *job, int status, int64_t now)
+{
+	char text[JOB_TEXT_MAX], why[JOB_END_MAX];
 
 	/* Wanted again before it is forgotten, it begins at once. */
 	if (!f->wanted) {
@@ -192,15 +254,19 @@ static void ended(struct follower *f, int status, int64_t now)
 	/* Another was joined. */
 	if (!f->line && WIFEXITED(status) && !WEXITSTATUS(status)) {
 		f->retry.at = f->retry.wait = 0;
+		goes_on(all, f);
 		return;
 	}
 	retry_later(&f->retry, now);
+	job_end_text(why, job, status);
+	warn("%s: %s; it begins again in %d s", name_of(text, f), why, (int)(f->retry.wait / 1000));
 	if (WIFSIGNALED(status))
-		warn("%s: ended by signal %d; it begins again in %d s", name_of(text, f), WTERMSIG(status),
-		     (int)(f->retry.wait / 1000));
+		lost(all, f, why);
+	/* What has come to its end, or had bad lines, has worked. */
+	if (WIFSIGNALED(status) || WEXITSTATUS(status) > EXIT_DEGRADED)
+		fails(all, f, why);
 	else
-		warn("%s: ended with status %d; it begins again in %d s", name_of(text, f), WEXITSTATUS(status),
-		     (int)(f->retry.wait / 1000));
+		goes_on(all, f);
 }
 
 void followers_ended(struct followers *all, int64_t now)
@@ -210,8 +276,8 @@ void followers_ended(struct followers *all, int64_t now)
 
 	for (struct follower *f = all->first; f; f = f->next)
 		if (jobs_ended(&f->jobs, &job, &status)) {
+			ended(all, f, job, status, now);
 			job_free(job);
-			ended(f, status, now);
 		}
 }
 
@@ -228,4 +294,6 @@ void followers_stop(struct followers *all)
 		jobs_stop(&f->jobs);
 		forget(f);
 	}
+	if (all->context)
+		tell(all);
 }

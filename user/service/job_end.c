@@ -3,10 +3,15 @@
 #include "service/internal.h"
 
 #include <stdio.h>
+#include <string.h>
 #include <sys/wait.h>
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "change/feed_row.h"
+#include "kernel/live.h"
+#include "state/events.h"
+#include "state/failed.h"
 
 /* `due`: the filter's rate exceeds the target. */
 static void measured(struct service *s, bool due)
@@ -49,13 +54,52 @@ static void done_say(const struct job *job)
 	service_say_about(&about, line);
 }
 
+static int feed_lost_run(const struct context *with, void *arg)
+{
+	const struct job *job = arg;
+	struct context own = *with;
+
+	feed_lost(&own, job->list, job->why);
+	return EXIT_DONE;
+}
+
+static bool loads(const struct job *job)
+{
+	return job->list[0] && (job->kind == JOB_LOAD || job->kind == JOB_FEED ||
+				(job->kind == JOB_LINE && !strcmp(job->args[1], "load")));
+}
+
+/* A command that fails says and keeps what was wrong. One that a signal ended could not. */
+static void lost(struct service *s, const struct job *job, int status)
+{
+	struct job feed = { .kind = JOB_FEED_LOST, .run = feed_lost_run };
+	char text[JOB_TEXT_MAX], why[JOB_END_MAX];
+
+	job_text(text, job);
+	job_end_text(why, job, status);
+	warn("%s: %s", text, why);
+	if (job->unwanted || job->run)
+		return;
+	event(s->context, (struct event){ .kind = EVENT_REFUSED, .generation = kernel_live_generation(s->context) },
+	      "%s: %s", text, why);
+	if (!loads(job))
+		return;
+	list_failed(s->context, job->list, why);
+	if (job->kind == JOB_LOAD)
+		reload_lost(s->reload, job->list);
+	if (job->kind != JOB_FEED)
+		return;
+	memcpy(feed.list, job->list, sizeof(feed.list));
+	memcpy(feed.why, why, sizeof(feed.why));
+	jobs_add(&s->urgent, &feed, NULL, NULL, 0);
+}
+
 void service_job_ended(struct service *s, struct job *job, int status)
 {
 	bool done = WIFEXITED(status) && WEXITSTATUS(status) != EXIT_ERROR, report = done;
-	char text[JOB_TEXT_MAX];
 
 	if (WIFSIGNALED(status))
-		warn("%s: ended by signal %d", job_text(text, job), WTERMSIG(status));
+		lost(s, job, status);
 	switch (job->kind) {
 	case JOB_START:
 		if (!done)
@@ -87,6 +131,7 @@ void service_job_ended(struct service *s, struct job *job, int status)
 		report = done && job->again;
 		break;
 	case JOB_FEED: /* what came of it is in the state, and an event */
+	case JOB_FEED_LOST:
 		report = false;
 		break;
 	case JOB_LOAD:

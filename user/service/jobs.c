@@ -34,6 +34,7 @@ const char *job_text(char buf[JOB_TEXT_MAX], const struct job *job)
 		[JOB_LINE] = "line ",
 		[JOB_LOAD] = "load ",
 		[JOB_FEED] = "load ",
+		[JOB_FEED_LOST] = "what came of ",
 		[JOB_ROTATE] = "rotate",
 		[JOB_EXPIRE] = "what ran out of time",
 		[JOB_MEASURE] = "the filter's rate",
@@ -49,6 +50,19 @@ const char *job_text(char buf[JOB_TEXT_MAX], const struct job *job)
 		snprintf(buf, JOB_TEXT_MAX, "%s%u", texts[job->kind], job->line);
 	else
 		snprintf(buf, JOB_TEXT_MAX, "%s%s", texts[job->kind], job->list);
+	return buf;
+}
+
+const char *job_end_text(char buf[JOB_END_MAX], const struct job *job, int status)
+{
+	int by = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+
+	if (by && job->stopped)
+		snprintf(buf, JOB_END_MAX, "it ran for more than %d s and was stopped", JOB_SECONDS);
+	else if (by)
+		snprintf(buf, JOB_END_MAX, "it was ended by signal %d%s", by, by == SIGKILL ? " (memory?)" : "");
+	else
+		snprintf(buf, JOB_END_MAX, "it ended with status %d", WEXITSTATUS(status));
 	return buf;
 }
 
@@ -133,7 +147,7 @@ static void be_first_to_go(void)
 	close_fd(fd);
 }
 
-static void become(const struct context *context, const struct job *job, pid_t parent)
+static void become(const struct context *context, struct job *job, pid_t parent)
 {
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	bool goes_on;
@@ -148,7 +162,7 @@ static void become(const struct context *context, const struct job *job, pid_t p
 	}
 	if (job->run) {
 		log_subject = (struct log_subject){ "run", NULL, clock_seconds() };
-		_exit(job->run(context, job->arg));
+		_exit(job->run(context, job->arg ?: job));
 	}
 	/* Others end by themselves. */
 	goes_on = job->kind == JOB_FOLLOW || job->kind == JOB_FLEET || job->kind == JOB_ERRANDS;
@@ -186,6 +200,7 @@ void jobs_limit(struct jobs *jobs, int64_t now)
 	if (!jobs->pid || now - jobs->since <= JOB_SECONDS * 1000)
 		return;
 	warn("%s: ran for more than %d s and was stopped", job_text(text, jobs->first), JOB_SECONDS);
+	jobs->first->stopped = true;
 	kill(jobs->pid, SIGKILL);
 	jobs->since = now;
 }

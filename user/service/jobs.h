@@ -14,12 +14,15 @@
 
 struct context;
 
+#define JOB_END_MAX 64
+
 enum job_kind {
 	JOB_START, /* restore, when the service starts */
 	JOB_RESTORE,
-	JOB_LINE, /* of the config file */
-	JOB_LOAD, /* a list whose file has a new version */
-	JOB_FEED, /* a list whose server is asked */
+	JOB_LINE,      /* of the config file */
+	JOB_LOAD,      /* a list whose file has a new version */
+	JOB_FEED,      /* a list whose server is asked */
+	JOB_FEED_LOST, /* it could not say itself what came of that */
 	JOB_ROTATE,
 	JOB_EXPIRE,   /* bans and unconfirmed changes whose time is over */
 	JOB_MEASURE,  /* the filter's rate */
@@ -36,14 +39,16 @@ struct job {
 	enum job_kind kind;
 	unsigned int line;	  /* of JOB_LINE */
 	char list[LIST_NAME_MAX]; /* that it is about, if it is about one */
-	/* A function that returns its exit status, instead of a command. */
+	/* A function that returns its exit status, instead of a command; of no argument it gets the job. */
 	int (*run)(const struct context *, void *arg);
 	void *arg;
-	char **args;   /* of a command */
-	int in;	       /* its standard input; 0: none */
-	bool unwanted; /* dropped while it runs: do not try again */
-	bool again;    /* it failed before */
-	double since;  /* by clock_seconds() */
+	char **args;	       /* of a command */
+	int in;		       /* its standard input; 0: none */
+	bool unwanted;	       /* dropped while it runs: do not try again */
+	bool again;	       /* it failed before */
+	bool stopped;	       /* it ran for too long */
+	char why[JOB_END_MAX]; /* of JOB_FEED_LOST */
+	double since;	       /* by clock_seconds() */
 	struct job *next;
 };
 
@@ -85,5 +90,7 @@ void job_free(struct job *job);
 /* For the log. */
 #define JOB_TEXT_MAX (LIST_NAME_MAX + 24)
 const char *job_text(char buf[JOB_TEXT_MAX], const struct job *job);
+/* "it was ended by signal 9 (memory?)"; status: as wait(2) says. */
+const char *job_end_text(char buf[JOB_END_MAX], const struct job *job, int status);
 
 #endif

@@ -33,6 +33,7 @@ struct followed {
 	char stamp[SOURCE_STAMP_MAX];
 	char tried[SOURCE_STAMP_MAX]; /* the version that was last given to load */
 	bool changed, warned, denied;
+	bool lost; /* nobody knows what came of that */
 };
 
 struct reload {
@@ -211,6 +212,12 @@ void reload_all(struct reload *r)
 	r->due = 0;
 }
 
+void reload_lost(struct reload *r, const char *list)
+{
+	for (size_t i = 0; i < r->n; i++)
+		r->lists[i].lost = r->lists[i].lost || !strcmp(r->lists[i].list, list);
+}
+
 void reload_again(struct reload *r)
 {
 	for (size_t i = 0; i < r->n; i++) {
@@ -307,6 +314,11 @@ static bool is_due(const struct context *context, struct followed *list, bool lo
 	else if (list->denied && *list->list)
 		list_succeeded(context, list->list);
 	list->denied = denied;
+	if (!err && list->lost && !strcmp(now, list->stamp)) {
+		/* It was in force before the command ended. */
+		list_succeeded(context, list->list);
+		list->lost = false;
+	}
 	/* A file that is gone is no new version. */
 	if (err || !strcmp(now, list->stamp) || !strcmp(now, list->tried))
 		return false;

@@ -21,6 +21,8 @@ int reload_follow(struct reload *reload, struct state *state, const struct confi
 /* Looks at every file as if it had been written. */
 void reload_all(struct reload *reload);
 
+/* The command that loaded the list again was ended before it could say what came of that. */
+void reload_lost(struct reload *reload, const char *list);
 /* Tries versions that could not be loaded once more. */
 void reload_again(struct reload *reload);
 

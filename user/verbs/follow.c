@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* follow: bans as others send them, for as long as they do */
+#include <errno.h>
 #include <linux/rtnetlink.h>
+#include <unistd.h>
 
 #include "base/stdin.h"
 #include "change/change.h"
@@ -9,6 +11,7 @@
 #include "feeds/door.h"
 #include "feeds/follow.h"
 #include "feeds/routes.h"
+#include "feeds/stream.h"
 #include "verbs/verbs.h"
 
 #define AGENT_URL     "http://127.0.0.1:8080"
@@ -136,6 +139,8 @@ static int crowdsec(const struct call *call)
 		return fail(
 			"follow: crowdsec: its key goes into a file: 'cscli -o raw bouncers add xdp-bloom >FILE', and"
 			" --key-file FILE");
+	if (call->context->check == CHECK_FILES && access(o->key_file, R_OK))
+		return fail("follow: %s: %s", o->key_file, strerror(errno));
 	change_check(call->context, false);
 	return follow_crowdsec(call->context, &agent);
 }
@@ -176,6 +181,11 @@ int verb_follow(const struct call *call)
 	}
 	if (command ? call->n < 2 : call->n > 1)
 		return fail("follow: %s", command ? "exec: which command?" : call->verb->asks);
+	if (call->context->check == CHECK_FILES && strcmp(from, "-") != 0) {
+		err = stream_may_open(from, command ? call->operands + 1 : NULL);
+		if (err)
+			return fail("follow: %s", reason(err));
+	}
 	change_check(call->context, false);
 	if (!strcmp(from, "-"))
 		err = standard_input(call->context);

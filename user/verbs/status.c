@@ -14,6 +14,7 @@
 #include "change/agreement.h"
 #include "kernel/pins.h"
 #include "observe/history.h"
+#include "observe/lines_down.h"
 #include "observe/overdue.h"
 #include "observe/unfiltered.h"
 #include "state/bans.h"
@@ -245,6 +246,15 @@ static void look_at_fleet(struct status *s)
 		trouble(s, DEGRADED, "%s", text);
 }
 
+static void look_at_lines(struct status *s, const struct context *context)
+{
+	struct lines_down down;
+
+	lines_down_take(&down, context, s->service);
+	for (size_t i = 0; i < down.n; i++)
+		trouble(s, DEGRADED, "%s", down.text[i]);
+}
+
 static void look_at_agent(struct status *s, const struct context *context)
 {
 	char text[AGENT_TEXT_MAX];
@@ -305,6 +315,7 @@ int verb_status(const struct call *call)
 	look_at_state(&s, call->context);
 	look_at_feeds(&s);
 	look_at_fleet(&s);
+	look_at_lines(&s, call->context);
 	look_at_agent(&s, call->context);
 	look_at_detector(&s, call->context);
 	look_at_rates(&s, call->context);

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "observe/lines_down.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clean_text.h"
+#include "base/close_fd.h"
+#include "base/context.h"
+#include "base/log.h"
+#include "base/state_path.h"
+
+#define FRESH STATE_LINES ".new"
+
+void lines_down_keep(const struct context *context, const struct lines_down *down)
+{
+	char fresh[STATE_PATH_MAX], path[STATE_PATH_MAX], text[LINE_DOWN_MAX];
+	FILE *out;
+	int fd;
+
+	state_path(path, context->state, STATE_LINES);
+	if (!down->n) {
+		unlink(path);
+		return;
+	}
+	state_path(fresh, context->state, FRESH);
+	fd = open(fresh, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+	out = fd < 0 ? NULL : fdopen(fd, "w");
+	for (size_t i = 0; out && i < down->n; i++) {
+		clean_copy(text, sizeof(text), down->text[i]);
+		fprintf(out, "%s\n", text);
+	}
+	if (!out || fclose(out) || rename(fresh, path)) {
+		warn("%s: %s; 'status' will not show which lines fail", fresh, strerror(errno));
+		unlink(fresh);
+	}
+}
+
+void lines_down_take(struct lines_down *down, const struct context *context, bool served)
+{
+	char path[STATE_PATH_MAX], line[LINE_DOWN_MAX + 1];
+	FILE *in;
+	int fd;
+
+	down->n = 0;
+	if (!served)
+		return;
+	fd = open(state_path(path, context->state, STATE_LINES), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	in = fd < 0 ? NULL : fdopen(fd, "r");
+	while (in && down->n < LINES_DOWN_MAX && fgets(line, sizeof(line), in)) {
+		line[strcspn(line, "\n")] = '\0';
+		if (line[0])
+			clean_copy(down->text[down->n++], LINE_DOWN_MAX, line);
+	}
+	if (in)
+		fclose(in);
+	else
+		close_fd(fd);
+}
