@@ -398,7 +398,7 @@ in_the_service() {
 	until_is "drop drop" 45.1.0.1 2a00:1::3
 	child=$(pgrep -P "$service_pid" -f 'follow.*routes')
 	kill -9 "$child"
-	heard "$log" "ended by signal 9; it begins again in 1 s"
+	heard "$log" "ended by signal 9 (memory?); it begins again in 1 s"
 	ip route add blackhole 45.1.0.4 table 666
 	until_is "drop" 45.1.0.4
 	# A line that stays goes on; another takes its place; none ends it.
