@@ -137,7 +137,9 @@ static void runs(const char *what, const char *sent, size_t n, const char *word)
 	if (!pid) {
 		dup2(pair[1], 0);
 		dup2(1, 2);
-		exit(fleet_main(word ? 2 : 1, argv));
+		status = fleet_main(word ? 2 : 1, argv);
+		fflush(stdout);
+		_exit(status); /* what it holds then, nobody looks for */
 	}
 	close(pair[1]);
 	waitpid(pid, &status, 0);
