@@ -346,9 +346,12 @@ size_t options_size(const struct option_spec *options)
 int option_words(const struct option_spec *own, const char *word)
 {
 	const struct option_spec *o = option_of(own, word);
-	bool inside = word[1] == '-' ? strchr(word, '=') != NULL : o && word[strlen(word) - 1] != o->letter;
+	bool inside;
 
-	return word[0] != '-' || !word[1] ? 0 : o && has_value(o) == required_argument && !inside ? 2 : 1;
+	if (word[0] != '-' || !word[1])
+		return 0;
+	inside = word[1] == '-' ? strchr(word, '=') != NULL : o && word[strlen(word) - 1] != o->letter;
+	return o && has_value(o) == required_argument && !inside ? 2 : 1;
 }
 
 bool option_is_common(const char *word)
