@@ -4,6 +4,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "fleet/acl.h"
 #include "fleet/entry.h"
 #include "fleet/request.h"
@@ -253,6 +254,8 @@ static void entry_bounds(void)
 	/* The first fault is the one; names of more than a byte are a later version's. */
 	e = ENTRY("n", "x", "o", "?", "ee", "x", "", "NULL");
 	CHECK(entry_fault(&e) && !strcmp(entry_fault(&e), "its number is none"), "%s", entry_fault(&e));
+	e = ENTRY("n", "5", "n", "x", "", "NULL");
+	CHECK(entry_fault(&e) && !strcmp(entry_fault(&e), "its number is none"), "%s", entry_fault(&e));
 	e = ENTRY("ee", "x", "nn", "x", PLACE, "o", "=");
 	CHECK(!entry_fault(&e), "%s", entry_fault(&e));
 	e = (struct entry){ 0 };
@@ -291,6 +294,11 @@ static void ids(void)
 	      "another order");
 	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)
 		CHECK(!id_read(bad[i], &ms), "'%s' is an id", bad[i]);
+	/* Numbers, and not texts; and none of another base. */
+	CHECK(id_is_later("5-10", "5-9") && !id_is_later("5-9", "5-10") && id_is_later("5-010", "5-9") &&
+		      id_is_later("010-0", "9-0") && !id_is_later("9-0", "010-0") && !id_is_later("5-9", "5-010") &&
+		      id_is_later("6-1", "5-9"),
+	      "another order");
 	CHECK(id_is_later("10-0", "9-9") && id_is_later("9-10", "9-9") && !id_is_later("9-9", "9-9") &&
 		      !id_is_later("9-8", "9-9"),
 	      "another order");
@@ -299,8 +307,13 @@ static void ids(void)
 static void clocks(void)
 {
 	struct server_clock c = { 0 };
-	int64_t now = boot_ms();
+	int64_t now = boot_ms(), least, is, most;
 
+	least = clock_ns(CLOCK_BOOTTIME) / 1000000;
+	is = boot_ms();
+	most = clock_ns(CLOCK_BOOTTIME) / 1000000;
+	CHECK(least <= is && is <= most, "%lld, and not from %lld to %lld", (long long)is, (long long)least,
+	      (long long)most);
 	server_clock_learn(&c, 1000000, now - 10, now);
 	CHECK(c.known && c.rtt == 10 && server_now(&c) - 1000005 < 1000, "%lld", (long long)server_now(&c));
 	server_clock_learn(&c, 1000100, now, now + 500);

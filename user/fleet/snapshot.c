@@ -166,8 +166,8 @@ static void take_snapshot(void *arg, const struct reply_value *v)
 	if (v->depth == 2 && v->at[0] == 0 && v->kind == REPLY_TEXT) {
 		if (v->at[1] == 0 && epoch_is_sound(v->text))
 			memcpy(s->epoch, v->text, EPOCH_MAX);
-		if (v->at[1] == 1 && !number_read(v->text, &s->n))
-			s->n = 0;
+		if (v->at[1] == 1)
+			number_read(v->text, &s->n);
 	}
 	if (v->depth == 3 && v->at[0] == 1 && v->at[2] == 0 && v->kind == REPLY_TEXT && id_read(v->text, &ms))
 		snprintf(s->id, sizeof(s->id), "%.43s", v->text);
