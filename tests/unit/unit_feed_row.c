@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Which feed a load is of: a new one, the one that is kept, or none; and what its options make of it. */
+#include <sys/mman.h>
+
 #include "own_state.h"
+
+#include "base/log.h"
 
 #include "change/feed_row.h"
 
@@ -123,9 +127,154 @@ static void unreadable(void)
 	CHECK(err && !err_is(err, ENOENT) && !row, "a state that is none: %d", err);
 }
 
-static const struct ktap_case cases[] = {
-	{ "fresh", fresh }, { "kept", kept }, { "refused", refused }, { "unreadable", unreadable }
-};
+static int64_t failures(void)
+{
+	struct feed is = { .failures = -1 };
+	struct state *s = opened(false);
+	int err = s ? state_feed_get(s, "drop", &is) : -EIO;
+
+	CHECK(!err || err_is(err, ENOENT), "%s", reason(err));
+	state_close(s);
+	return is.failures;
+}
+
+/* What is said of it, in a buffer of its own. */
+static const char *kept_as(const struct feed *is, const char *where)
+{
+	static char said[400];
+	FILE *messages = stderr;
+	char *text = NULL;
+	size_t size;
+
+	own_context.state = where;
+	stderr = open_memstream(&text, &size);
+	feed_row_keep(&own_context, is);
+	fclose(stderr);
+	stderr = messages;
+	own_context.state = directory;
+	snprintf(said, sizeof(said), "%s", text);
+	free(text);
+	return said;
+}
+
+/* What came of it is kept, unless another command has ended it, or set it otherwise. */
+static void put_back(void)
+{
+	const struct feed_options again = { .again = true };
+	const char *said;
+
+	keep();
+	if (!CHECK(!begin(&again, URL) && row, "it is not known"))
+		return;
+	row->failures = 7;
+	said = kept_as(row, directory);
+	CHECK(!*said && failures() == 7, "%d, said: %s", (int)failures(), said);
+	row->failures = 8;
+	snprintf(row->url, sizeof(row->url), URL "b");
+	said = kept_as(row, directory);
+	CHECK(!*said && failures() == 7, "of another URL: %d, said: %s", (int)failures(), said);
+	snprintf(row->list, sizeof(row->list), "gone");
+	said = kept_as(row, directory);
+	CHECK(!*said && failures() == 7, "of none: %d, said: %s", (int)failures(), said);
+	said = kept_as(row, "/dev/null/nowhere");
+	CHECK(strstr(said, "list 'gone': what came of it is not kept: ") && failures() == 7, "said: %s", said);
+	free(row);
+	row = NULL;
+}
+
+static void same(void)
+{
+	struct feed is = { .url = "u", .options = "o", .headers = "h", .key = "k", .every = 1, .max_age = 2 }, was = is;
+	char *const texts[] = { is.url, is.options, is.headers, is.key };
+	bool *const flags[] = { &is.insecure, &is.lan };
+	int64_t *const numbers[] = { &is.every, &is.max_age };
+
+	CHECK(feed_row_same(&is, &was), "it is another");
+	for (size_t i = 0; i < 4; i++) {
+		char one = *texts[i];
+
+		*texts[i] = 'x';
+		CHECK(!feed_row_same(&is, &was), "text %zu is no matter", i);
+		*texts[i] = one;
+	}
+	for (size_t i = 0; i < 2; i++) {
+		*flags[i] = true;
+		CHECK(!feed_row_same(&is, &was), "flag %zu is no matter", i);
+		*flags[i] = false;
+		++*numbers[i];
+		CHECK(!feed_row_same(&is, &was), "number %zu is no matter", i);
+		--*numbers[i];
+	}
+	is.then = FEED_DROP;
+	CHECK(!feed_row_same(&is, &was), "what becomes of it is no matter");
+	is.then = was.then;
+	is.failures = is.good = 7;
+	CHECK(feed_row_same(&is, &was), "what came of it is a matter");
+}
+
+/* Only what the server says is older than what is in force. */
+static void rolled_back(void)
+{
+	static const struct {
+		const char *modified;
+		int64_t dated;
+		bool refused;
+	} known_as[] = {
+		{ "Thu, 01 Jan 2026 00:00:00 GMT", 1767225600, false },
+		{ "Thu, 01 Jan 2026 00:00:00 GMT", 1767225601, true },
+		{ "Thu, 01 Jan 2026 00:00:00 GMT", 1767225599, false },
+		{ "Thu, 01 Jan 2026 00:00:00 GMT", 0, false },
+		{ "Thu, 01 Jan 2026 00:00:00 GMTx", 1767225601, false },
+		{ "Thu, 01 Jan 1970 00:00:00 GMT", 1767225601, false },
+		{ "Thu, 01 Jan 1970 00:00:01 GMT", 1767225601, true },
+		{ "Wed, 31 Dec 1969 23:59:59 GMT", 1767225601, false },
+		{ "Fri, 01 Jan 2100 00:00:00 GMT", INT64_MAX, false },
+		{ "yesterday", 1767225601, false },
+		{ "", 1767225601, false },
+	};
+
+	for (size_t i = 0; i < sizeof(known_as) / sizeof(*known_as); i++) {
+		struct feed is = { .url = URL, .dated = known_as[i].dated };
+		struct fetch_answer answer = { 0 };
+		int err;
+
+		snprintf(answer.modified, sizeof(answer.modified), "%s", known_as[i].modified);
+		err = feed_rollback(&is, &answer);
+		CHECK(known_as[i].refused
+			      ? err_is(err, EINVAL) && strstr(reason(err), "is newer, of 2026-01-01T00:00:01Z; --force")
+			      : !err,
+		      "'%s' after %lld: %s", known_as[i].modified, (long long)known_as[i].dated,
+		      err ? reason(err) : "taken");
+	}
+}
+
+/* The same text that was no list is not read again, however long it is. */
+static void same_page(void)
+{
+	static char text[9000];
+	int fd = memfd_create("page", MFD_CLOEXEC);
+	struct feed is = { .url = URL };
+
+	memset(text, 'x', sizeof(text));
+	ENOUGH(fd >= 0 && write(fd, text, sizeof(text)) == (ssize_t)sizeof(text));
+	CHECK(!feed_known_page(&is, fd), "none came before");
+	feed_keep_page(&is, fd);
+	CHECK(is.refused && err_is(feed_known_page(&is, fd), EINVAL), "it is taken again");
+	ENOUGH(pwrite(fd, "y", 1, 8999) == 1);
+	CHECK(!feed_known_page(&is, fd), "another last byte is the same");
+	ENOUGH(pwrite(fd, "x", 1, 8999) == 1 && pwrite(fd, "y", 1, 0) == 1);
+	CHECK(!feed_known_page(&is, fd), "another first byte is the same");
+	close(fd);
+}
+
+static const struct ktap_case cases[] = { { "fresh", fresh },
+					  { "kept", kept },
+					  { "refused", refused },
+					  { "unreadable", unreadable },
+					  { "put back", put_back },
+					  { "the same or not", same },
+					  { "rolled back", rolled_back },
+					  { "the same page", same_page } };
 
 int main(void)
 {
