@@ -471,6 +471,64 @@ static void like_a_pin_detached(void)
 	link_on(9)->ifindex = 0;
 }
 
+/* --- What comes in another's place --- */
+
+/* Of the next generation a map is not pinned, which its program uses. */
+static void next_without_map(void)
+{
+	next_generation();
+	put_aside("pins/generation/4/gate4");
+}
+
+static void to_unpinned(void)
+{
+	char name[64];
+
+	snprintf(name, sizeof(name), "pins/generation/3/%s", match_pins[MATCH_DESTINATION].program);
+	unpinned(name);
+	snprintf(name, sizeof(name), "pins/%s", match_pins[MATCH_DESTINATION].slot);
+	unpinned(name);
+}
+
+/* One that is attached to nothing, under the name of one that is. */
+static void dead_link_pinned(void)
+{
+	struct thing *link = thing_new(PINNED_LINK, "");
+
+	link->program = root_program->id;
+	pin_over(link, "links/eth0");
+}
+
+static void detached_and_attached(void)
+{
+	link_on(2)->ifindex = 0;
+	unpinned("pins/links/eth0");
+	quietly(eth0);
+}
+
+/* Nobody asks about destinations any more; then somebody does by another slot and another root. */
+static void to_detached(void)
+{
+	link_on(2)->ifindex = 0;
+	unpinned("pins/links/eth0" ATTACH_TO);
+}
+
+static void to_again(void)
+{
+	const struct match_pins *pins = &match_pins[MATCH_DESTINATION];
+	struct thing *root, *slot = map_new("slot_new", BPF_MAP_TYPE_PROG_ARRAY, 4, 4, 1);
+
+	touched = true;
+	slot_to = slot;
+	pin_over(slot, pins->slot);
+	into_slot_to(thing_by_id(PINNED_PROGRAM, program3->id));
+	root = thing_new(PINNED_PROGRAM, ROOT_FRAGS);
+	program_uses(root, slot);
+	pin_over(root, pins->root);
+	quietly(eth0_to);
+	link_on(2)->program = root->id;
+}
+
 static int script(step_fn *const steps[])
 {
 	int err;
@@ -540,6 +598,11 @@ STEPS(sees_twice, look, attached_by_tc, look, look, link_detached, look, look)
 STEPS(sees_leaving, look, attached_leaving, look, look)
 STEPS(sees_many, look, many_turned, some_unpinned, look, look)
 STEPS(sees_like_a_pin, look, look, like_a_pin_detached, look, look)
+STEPS(keeps_from_no_map, look, next_without_map, look, look, close_gap, look)
+STEPS(takes_later, look, by_destination, look, to_unpinned, look, repair, look)
+STEPS(keeps_from_dead, look, dead_link_pinned, look, look, repair, look)
+STEPS(takes_attached_again, look, detached_and_attached, look, look, link_unpinned, look, repair, look)
+STEPS(takes_to_again, look, to_detached, look, to_again, look, to_unpinned, look, repair, look)
 STEPS(expects_same, look, expect_3, look, slot_emptied, look, close_gap, look)
 
 static const struct happens all[] = {
@@ -600,6 +663,11 @@ static const struct happens all[] = {
 	{ "one on trial in the slot of destinations alone", by_destination, sees_trial_to, ONCE },
 	{ "another's program in the slot of destinations", by_destination, sees_foreign_to, ONCE },
 	{ "the slot of destinations is empty", by_destination, sees_empty_to, ONCE },
+	{ "the next generation, without a map of it", on_eth0, keeps_from_no_map, ONCE },
+	{ "destinations are asked about, and their pins go", NULL, takes_later, ONCE },
+	{ "a link that is attached to nothing in its place", on_eth0, keeps_from_dead, ONCE },
+	{ "detached, and attached again", on_eth0, takes_attached_again, ONCE },
+	{ "destinations are asked about anew", by_destination, takes_to_again, ONCE },
 	{ "filtered by XDP and by tc", on_eth0, sees_twice, ONCE },
 	{ "filtered where it comes in and where it leaves", on_eth0, sees_leaving, ONCE },
 	{ "an interface is called like a pin", on_like_a_pin, sees_like_a_pin, ONCE },

@@ -199,7 +199,7 @@ static unsigned int directories_n;
 static struct {
 	const char *path;
 	int err; /* 0: on another file system; 1: on a bpffs */
-} mounted[8];
+} mounted[16];
 static unsigned int mounted_n;
 static const char *files[8]; /* in the bpffs directory */
 static unsigned int files_n, files_at, calls, fails_at;
