@@ -211,7 +211,7 @@ static void begins(void)
 	ends(context.joined);
 	CHECK(!change_join_end(&context, -EIO, NULL) || !context.joined, "it is joined still");
 	fails = "caught up";
-	printf("  = %s\n", strerror(-change_join(&context)));
+	printf("  = %s\n", errno_text(change_join(&context)));
 	CHECK(!context.joined, "it is joined");
 }
 
@@ -308,7 +308,7 @@ static void commits(void)
 			fails = each[i];
 			fails_with = -EIO;
 			err = change_commit(change, how < 2 ? NULL : how == 2 ? &plain : how == 3 ? &dry : &all);
-			printf("  = %s, build %d\n", err ? strerror(-err) : "done", change->build);
+			printf("  = %s, build %d\n", err ? errno_text(err) : "done", change->build);
 			fails = NULL;
 			change_succeeded(change, "one");
 			ends_silently(change);
@@ -371,7 +371,7 @@ static void joined(void)
 		printf("  %d\n", change_commit(change, &with));
 		fails = how == 2 ? "a generation" : NULL;
 		err = change_join_end(&context, how == 3 ? -EPERM : 0, made);
-		printf("  = %s, joined %d\n", err ? strerror(-err) : "done", context.joined != NULL);
+		printf("  = %s, joined %d\n", err ? errno_text(err) : "done", context.joined != NULL);
 	}
 }
 

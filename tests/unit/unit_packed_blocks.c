@@ -30,6 +30,7 @@ static ssize_t given_write(int fd, const void *data, size_t bytes)
 
 #define write	 given_write
 #define time(to) 1800000000
+#include "base/log.h"
 #include "sets/packed.c"
 #undef write
 #undef time
@@ -310,8 +311,8 @@ static void each_write_fails(void)
 	write_errno = EIO;
 	for (write_fails = 1; write_fails <= all; write_fails++) {
 		close(written(&set, &from, &err));
-		CHECK(err == -EIO && writes == write_fails, "call %u of %u fails: %d, after %u", write_fails, all, err,
-		      writes);
+		CHECK(err_is(err, EIO) && writes == write_fails, "call %u of %u fails: %d, after %u", write_fails, all,
+		      err, writes);
 	}
 	write_fails = 0;
 	ranges_free(&set);
@@ -351,7 +352,7 @@ static void bit_by_bit(void)
 		NEEDED(!ranges_add6(&set, i << 100, i << 100) && !ranges_add_host(&set, (uint32_t)i << 9));
 	NEEDED(!ranges_finish(&set));
 	n = bytes_of_file(written(&set, NULL, &err), whole);
-	CHECK(!err, "%s", strerror(-err));
+	CHECK(!err, "%s", reason(err));
 	write_errno = EINTR;
 	for (at_once = 1; at_once < 2 * n; at_once = 2 * at_once + 1) {
 		write_fails = 2;
