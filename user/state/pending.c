@@ -156,8 +156,9 @@ static int keep_ban(struct state *s, const char *name, const char *sql)
 static int behind(struct state *s, const char *name, int (*what)(struct state *state, const struct prefix *p))
 {
 	struct prefix p;
+	int err = ban_of(s, name, &p);
 
-	return prefix_parse(name, strlen(name), &p.first, &p.length) ? -EUCLEAN : what(s, &p);
+	return err ?: what(s, &p);
 }
 
 static int bans_before_drop(struct state *s)
