@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <stdarg.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -31,7 +32,9 @@ static bool parks;
 __attribute__((format(printf, 1, 2))) static bool call(const char *fmt, ...);
 static int made_stat(const char *path, struct stat *st);
 static int made_fstat(int fd, struct stat *st);
+static bool fails_now(const char *text);
 
+#define calloc(n, size)		   (fails_now("calloc") ? NULL : calloc(n, size))
 #define mkdir(path, mode)	   (call("mkdir %s %o", path, mode) ? -1 : mkdir(path, mode))
 #define rmdir(path)		   (call("rmdir %s", path) ? -1 : rmdir(path))
 #define unlink(path)		   (call("unlink %s", path) ? -1 : unlink(path))
@@ -55,6 +58,7 @@ static int made_fstat(int fd, struct stat *st);
 #define state_parked(directory)	       NULL
 #include "state/state.c"
 #undef rmdir
+#undef calloc
 #undef unlink
 #undef mkdir
 #undef stat
@@ -74,6 +78,16 @@ static const struct shown known[] = {
 static struct shows shows = {
 	"tests/unit/unit_state_open.txt", known, sizeof(known) / sizeof(*known), NULL, 0, 0, false
 };
+
+static bool fails_now(const char *text)
+{
+	if (!failing.what || strncmp(text, failing.what, strlen(failing.what)) != 0)
+		return false;
+	if (calls++ < failing.behind || calls > failing.behind + failing.times)
+		return false;
+	errno = failing.error;
+	return true;
+}
 
 /* Without the directory, which has another name each time. */
 static const char *plain(const char *text)
@@ -105,12 +119,7 @@ __attribute__((format(printf, 1, 2))) static bool call(const char *fmt, ...)
 	/* Those above are whoever's. */
 	if (!silent && (strncmp(text, "mkdir", 5) != 0 || !strncmp(text, "mkdir D/", 8)))
 		printf("  %.90s%s\n", text, strlen(text) > 90 ? "..." : "");
-	if (!failing.what || strncmp(text, failing.what, strlen(failing.what)) != 0)
-		return false;
-	if (calls++ < failing.behind || calls > failing.behind + failing.times)
-		return false;
-	errno = failing.error;
-	return true;
+	return fails_now(text);
 }
 
 static int made_stat(const char *path, struct stat *st)
@@ -292,6 +301,10 @@ static void files(void)
 
 static void to_look(void)
 {
+	for (int behind = 0; behind < 2; behind++) {
+		fails("calloc", behind, 1, ENOMEM);
+		open_it("", behind, false);
+	}
 	open_it("/nowhere", false, false);
 	open_it("", false, false);
 	silent = true;
@@ -395,6 +408,8 @@ static void the_log(void)
 /* Of an errand the state stays open; what was not committed does not. */
 static void parked(void)
 {
+	struct state *s;
+
 	silent = true;
 	ENOUGH(!open_it("", true, true));
 	silent = false;
@@ -405,6 +420,15 @@ static void parked(void)
 	open_it("", true, true);
 	open_it("", true, false);
 	open_it("/nowhere", false, false);
+	puts(" and what is prepared with it");
+	parks = true;
+	s = opened(true);
+	ENOUGH(s && !state_pending_any(s, PENDING_BAN));
+	state_close(s);
+	printf("  a statement %d, a file %d, a lock %d, to change %d\n", s->cached[CACHED_PENDING_ANY] != NULL,
+	       s->db != NULL, s->lock >= 0, s->change);
+	errand.here = false;
+	state_close(s);
 }
 
 /* What is for nothing goes with the directory that was made for it. */
