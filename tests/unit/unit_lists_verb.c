@@ -88,11 +88,15 @@ static struct list_info list_at(size_t i)
 static int given_lists(struct state *state, struct list_info **to, size_t *n)
 {
 	(void)state;
+	*to = NULL;
+	*n = 0;
+	if (call("the lists"))
+		return because(-EIO, "the lists: it was not to be");
 	*n = lists_n;
 	*to = calloc(lists_n + 1, sizeof(**to));
 	for (size_t i = 0; i < lists_n; i++)
 		(*to)[i] = list_at(i);
-	return call("the lists");
+	return 0;
 }
 
 static int given_list(struct state *state, const char *name, struct list_info *list)
