@@ -38,6 +38,14 @@ static bool fails(const char *call)
 	return true;
 }
 
+static json_t *given_packed(json_t *object)
+{
+	if (!fails("pack"))
+		return object;
+	json_decref(object);
+	return NULL;
+}
+
 static off_t size_is; /* of what is read; 0: as it is */
 
 static int given_fstat(int fd, struct stat *st)
@@ -50,7 +58,7 @@ static int given_fstat(int fd, struct stat *st)
 
 #define fstat			  given_fstat
 #define trust_directory(of)	  (fails("trust") ? because(-with, "it is not ours") : trust_directory(of))
-#define json_pack(...)		  (fails("pack") ? NULL : json_pack(__VA_ARGS__))
+#define json_pack(...)		  given_packed(json_pack(__VA_ARGS__))
 #define json_dumpfd(what, fd, as) (fails("write") ? -1 : json_dumpfd(what, fd, as))
 #define rename(from, to)	  (fails("rename") ? -1 : rename(from, to))
 #define calloc(n, size)		  (fails("calloc") ? NULL : calloc(n, size))
