@@ -356,10 +356,11 @@ class Copy:
     def try_test(self, test, seconds, more):
         """What failed in one case of a script, or in a program; None where nothing did."""
         name, _, case = test.partition(' ')
-        failed, comment = [], ['']
+        failed, comment, left = [], [''], [0]
 
         def said(line):
             comment[0] = line.strip() if line.startswith('#') else comment[0]
+            left[0] += int(line[3:]) if re.match(r'1\.\.\d+$', line) else -line.startswith('ok ')
             if line.startswith(('not ok', 'Bail out')):
                 failed.append(f'{line.strip()} ({comment[0]})')
             return bool(failed)
@@ -369,7 +370,8 @@ class Copy:
             return failed[0]
         if status is None:
             return f'did not end in {seconds:.0f} s'
-        return None if status in (0, 4) else f'ended with {status}'
+        # A process that forked, say, and ends as its child.
+        return f'ended with {status}' if status not in (0, 4) else f'ended {left[0]} cases early' if left[0] > 0 else None
 
 
 def is_late(failed):
