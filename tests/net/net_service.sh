@@ -408,7 +408,7 @@ killed_at_start() {
 	service
 	child_of "xdp-bloom restore"
 	kill -KILL "$child"
-	heard "$log" "start: ended by signal 9"
+	heard "$log" "start: it was ended by signal 9"
 	end_of "$service_pid"
 	is $? 2 "the exit status of the service"
 }
