@@ -499,18 +499,18 @@ line_fails() {
 	expect 2 "$XDP_BLOOM" run --check --config conf
 	grep -q "conf:4: follow: bans: No such file or directory" err || fail "$(cat err)"
 	ready --listen 9753
-	wait_until "status and /healthz to say it" is_told "line 4, 'follow bans', fails since "
+	wait_until "status and /healthz to say it" is_told "line 4, 'follow', fails since "
 	mkfifo bans
 	bloom run --check --config conf
 	heard "$log" "it begins again in"
 	child_of "xdp-bloom follow"
-	wait_until "nothing to be said of it" says_no_more "line 4, 'follow bans', fails"
+	wait_until "nothing to be said of it" says_no_more "line 4, 'follow', fails"
 	child_of "xdp-bloom follow"
 	kill -KILL "$child"
 	wait_until "status and /healthz to say it" is_told ": it was ended by signal 9 (memory?)"
 	grep -q '"message":"line 4: it was ended by signal 9 (memory?)"' "$XDP_BLOOM_STATE/events" ||
 		fail "there is no event: $(tail -n 2 "$XDP_BLOOM_STATE/events")"
-	wait_until "nothing to be said of it" says_no_more "line 4, 'follow bans', fails"
+	wait_until "nothing to be said of it" says_no_more "line 4, 'follow', fails"
 	stop
 }
 

@@ -117,22 +117,16 @@ static const char *name_of(char text[JOB_TEXT_MAX], const struct follower *f)
 	return job_text(text, &job);
 }
 
-/* Which fail, for 'status' and /healthz. */
+/* Which fail, for 'status' and /healthz, which everybody may read: the words of a line may be secret. */
 static void tell(const struct followers *all)
 {
 	struct lines_down down = { .n = 0 };
-	char name[JOB_TEXT_MAX], words[96], since[UTC_TEXT_MAX];
+	char name[JOB_TEXT_MAX], since[UTC_TEXT_MAX];
 
-	for (const struct follower *f = all->first; f && down.n < LINES_DOWN_MAX; f = f->next) {
-		size_t n = 0;
-
-		if (!f->fails || !f->wanted)
-			continue;
-		for (int i = 0; i < f->words.n && n < sizeof(words); i++)
-			n += (size_t)snprintf(words + n, sizeof(words) - n, "%s%s", i ? " " : "", f->words.words[i]);
-		snprintf(down.text[down.n++], LINE_DOWN_MAX, "%s, '%s', fails since %s: %s; the log says more",
-			 name_of(name, f), words, utc_text(since, f->fails), f->why);
-	}
+	for (const struct follower *f = all->first; f && down.n < LINES_DOWN_MAX; f = f->next)
+		if (f->fails && f->wanted)
+			snprintf(down.text[down.n++], LINE_DOWN_MAX, "%s, '%s', fails since %s: %s; the log says more",
+				 name_of(name, f), f->words.words[0], utc_text(since, f->fails), f->why);
 	lines_down_keep(all->context, &down);
 }
 
