@@ -24,7 +24,7 @@
 /* One that went on for so long has not failed at once. */
 #define LASTED 60000
 /* One that goes on for so long does not fail any more: what is wrong with it shows at once. */
-#define GOES_ON 10000
+#define GOES_ON 5000
 
 struct follower {
 	struct follower *next;
