@@ -111,7 +111,7 @@ int state_ban_get(struct state *state, struct addr first, unsigned int length, s
 	return err;
 }
 
-static int write_ban(struct state *state, sqlite3_stmt *stmt, const struct ban *ban)
+int state_write_ban(struct state *state, sqlite3_stmt *stmt, const struct ban *ban)
 {
 	int err = state_bind_prefix(state, stmt, ban->first, ban->length);
 
@@ -137,7 +137,7 @@ int state_ban_new(struct state *state, const struct ban *ban, bool *added)
 
 	*added = false;
 	err = err
-		      ?: write_ban(state,
+		      ?: state_write_ban(state,
 				   state_cached(state, CACHED_BAN_NEW,
 						"INSERT OR IGNORE INTO ban (" BAN_COLUMNS
 						") VALUES (?, ?, ?, ?, ?, ?, ?)"),
@@ -156,7 +156,7 @@ int state_ban_put(struct state *state, const struct ban *ban, bool *renewed)
 	*renewed = !err && !added;
 	if (err || !*renewed)
 		return err;
-	return write_ban(state,
+	return state_write_ban(state,
 			 state_cached(state, CACHED_BAN_PUT,
 				      "INSERT OR REPLACE INTO ban (" BAN_COLUMNS ") VALUES (?, ?, ?, ?, ?, ?, ?)"),
 			 ban);

@@ -19,6 +19,8 @@ int state_read_prefix(struct row *row, struct addr *first, unsigned int *length)
 
 /* The rest of a ban stands there from column `at` on: added, expires, reason, due. */
 int state_read_ban_at(const struct state *s, sqlite3_stmt *stmt, int at, struct ban *ban);
+/* Runs a statement that writes one: its prefix at 1 to 3, then those four. */
+int state_write_ban(struct state *state, sqlite3_stmt *stmt, const struct ban *ban);
 
 /* The next length that bans of a family have, beyond this one; -1: none, -2: an error. */
 int state_next_length(struct state *s, int family, int length);

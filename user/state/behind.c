@@ -74,21 +74,10 @@ int state_behind_put(struct state *state, const struct ban *ban)
 		state_cached(state, CACHED_BEHIND_PUT,
 			     "INSERT OR REPLACE INTO behind (" COLUMNS ") VALUES (?, ?, ?, 0, ?, ?, ?, ?)");
 
-	err = err ?: state_bind_prefix(state, stmt, ban->first, ban->length);
 	if (err)
 		return err;
 	state->behind = BEHIND_SOME;
-	sqlite3_bind_int64(stmt, 4, ban->added);
-	sqlite3_bind_null(stmt, 5);
-	if (ban->expires)
-		sqlite3_bind_int64(stmt, 5, ban->expires);
-	state_bind_text(stmt, 6, ban->reason);
-	sqlite3_bind_null(stmt, 7);
-	if (ban->due)
-		sqlite3_bind_int64(stmt, 7, ban->due);
-	err = sqlite3_step(stmt) == SQLITE_DONE ? 0 : because_sqlite(state, "writing");
-	sqlite3_reset(stmt);
-	return err;
+	return state_write_ban(state, stmt, ban);
 }
 
 int state_behind_drop(struct state *state, struct addr first, unsigned int length)
