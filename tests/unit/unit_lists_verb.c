@@ -12,6 +12,7 @@
 #include "state/kept_image.h"
 #include "state/state.h"
 #include "typed.h"
+#include "verb_change.h"
 
 static const struct shown known[] = {
 #include "unit_lists_verb.txt"
@@ -23,35 +24,8 @@ static struct shows shows = { .file = "tests/unit/unit_lists_verb.txt",
 
 #define DATE 1767225600 /* 2026-01-01T00:00:00Z */
 
-static int calls, fails_at, held;
-static struct change the_change;
 static unsigned int lists_n, failed_n_is;
 static bool of_image, too_wide;
-
-static int call(const char *what)
-{
-	bool fails = ++calls == fails_at;
-
-	printf("  %s%s\n", what, fails ? ": fails" : "");
-	return fails ? because(-EIO, "%s: it was not to be", what) : 0;
-}
-
-static int given_begin(struct change **change, struct context *context)
-{
-	*change = NULL;
-	if (call("a change begins"))
-		return because(-EIO, "it was not to be");
-	memset(&the_change, 0, sizeof(the_change));
-	the_change.context = context;
-	*change = &the_change;
-	held++;
-	return 0;
-}
-
-static void given_end(struct change *change)
-{
-	held -= change != NULL;
-}
 
 static int given_commit(struct change *change, const struct apply_options *options)
 {

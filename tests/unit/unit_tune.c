@@ -16,6 +16,7 @@
 #include "state/line_times.h"
 #include "state/settings.h"
 #include "typed.h"
+#include "verb_change.h"
 
 static const struct shown known[] = {
 #include "unit_tune.txt"
@@ -25,35 +26,8 @@ static struct shows shows = { .file = "tests/unit/unit_tune.txt",
 			      .known = known,
 			      .n = sizeof(known) / sizeof(known[0]) };
 
-static int calls, fails_at, held;
 static struct settings kept;
-static struct change the_change;
 static bool table_is, same_path, same_stamp, joined, unset_fault;
-
-static int call(const char *what)
-{
-	bool fails = ++calls == fails_at;
-
-	printf("  %s%s\n", what, fails ? ": fails" : "");
-	return fails ? because(-EIO, "%s: it was not to be", what) : 0;
-}
-
-static int given_begin(struct change **change, struct context *context)
-{
-	*change = NULL;
-	if (call("a change begins"))
-		return because(-EIO, "it was not to be");
-	memset(&the_change, 0, sizeof(the_change));
-	the_change.context = context;
-	*change = &the_change;
-	held++;
-	return 0;
-}
-
-static void given_end(struct change *change)
-{
-	held -= change != NULL;
-}
 
 static int given_commit(struct change *change, const struct apply_options *options)
 {
