@@ -138,10 +138,10 @@ int state_ban_new(struct state *state, const struct ban *ban, bool *added)
 	*added = false;
 	err = err
 		      ?: state_write_ban(state,
-				   state_cached(state, CACHED_BAN_NEW,
-						"INSERT OR IGNORE INTO ban (" BAN_COLUMNS
-						") VALUES (?, ?, ?, ?, ?, ?, ?)"),
-				   ban);
+					 state_cached(state, CACHED_BAN_NEW,
+						      "INSERT OR IGNORE INTO ban (" BAN_COLUMNS
+						      ") VALUES (?, ?, ?, ?, ?, ?, ?)"),
+					 ban);
 
 	*added = !err && sqlite3_changes(state->db);
 	state_bans_more(state, *added);
@@ -157,9 +157,10 @@ int state_ban_put(struct state *state, const struct ban *ban, bool *renewed)
 	if (err || !*renewed)
 		return err;
 	return state_write_ban(state,
-			 state_cached(state, CACHED_BAN_PUT,
-				      "INSERT OR REPLACE INTO ban (" BAN_COLUMNS ") VALUES (?, ?, ?, ?, ?, ?, ?)"),
-			 ban);
+			       state_cached(state, CACHED_BAN_PUT,
+					    "INSERT OR REPLACE INTO ban (" BAN_COLUMNS
+					    ") VALUES (?, ?, ?, ?, ?, ?, ?)"),
+			       ban);
 }
 
 int state_ban_statement(struct state *s, const char *sql, struct addr first, unsigned int length)
