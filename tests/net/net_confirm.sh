@@ -397,6 +397,69 @@ goes_together() {
 	verdicts 45.0.0.1=drop 45.0.0.3=drop
 }
 
+# Of two that wait the first goes back alone.
+goes_one_after_the_other() {
+	local roster='a list with a scope needs the roster' shadow='a shadow list needs the roster'
+
+	echo 45.0.0.1 >list
+	bloom load list list
+	bloom tune --exact off --force
+	bloom tune --exact on --confirm 60
+	refused "exact waits for 'confirm', and would not go back together with this: $roster" load scoped list --only tcp/22 --confirm 1h
+	refused "exact waits for 'confirm', and would not go back together with this: $shadow" shadow list --confirm 1h
+	bloom confirm
+	bloom load scoped list --only tcp/22
+	bloom unload scoped --confirm 60
+	refused "scoped waits for 'confirm', and would not go back together with this: $roster" tune --exact off --force --confirm 1h
+	# The later goes back to what the earlier has left.
+	bloom load other list --confirm 1h
+	as_sql "UPDATE pending SET due = 1 WHERE name = 'scoped'"
+	bloom add 45.0.0.2
+	refused "$roster" tune --exact off --force
+	as_sql "UPDATE pending SET due = 1"
+	bloom add 45.0.0.3
+	is "$(get '.[].name' lists | sort | tr '\n' ' ')" 'list scoped ' "the lists"
+	verdicts 45.0.0.2=drop 45.0.0.3=drop
+}
+
+# Without the roster some of what is allowed would be dropped: only a filter that is built shows it.
+goes_with_exceptions() {
+	local why="exact waits for 'confirm', and would not go back together with this: the allow lists are too wide for --exact=off"
+
+	for i in $(seq 0 255); do
+		for j in $(seq 1 40); do echo "60.0.$i.$j"; done
+		echo "60.0.$i.128/25" >>allowed
+	done >list
+	bloom load list list
+	bloom tune --exact off --fpr 0.01 --force
+	bloom tune --exact on --confirm 1h
+	refused "$why" load allowed allowed --allow
+	echo 60.0.0.200 >few
+	bloom load allowed few --allow
+	as_sql "UPDATE pending SET due = 1"
+	bloom add 45.0.0.3
+	is "$(get .exact tune)" false "whether there is a roster"
+	verdicts 45.0.0.3=drop 60.0.0.200=pass
+}
+
+# What is banned again by what goes back, and is needed since.
+goes_back_over_a_need() {
+	local said='what is loaded bans 45.0.0.9, a gateway in use'
+
+	echo 45.0.0.9 >list
+	bloom load list list
+	bloom unload list --confirm 1h
+	ip link set lo up
+	ip route add 192.0.2.0/24 via 45.0.0.9 dev lo onlink
+	as_sql "UPDATE pending SET due = 1"
+	bloom add 45.0.0.3
+	grep -q "$said" err || fail "nobody says so: $(cat err)"
+	bloom events
+	grep -q "guard .*$said" out || fail "no event of it: $(cat out)"
+	verdicts 45.0.0.9=drop
+	ip route del 192.0.2.0/24
+}
+
 # What came meanwhile does not go together with what was before: nothing else is changed until that is gone.
 goes_back_with_others() {
 	local why='exact was not confirmed in time, and with this cannot go back: a list with a scope needs the roster'
@@ -553,4 +616,4 @@ is_away() {
 	[ ! "/proc/$away/ns/net" -ef /proc/self/ns/net ]
 }
 
-run_cases waits_in_a_stream late_bans attached_for_a_while cannot_go_back goes_together goes_back_with_others begins_with_nothing restarts_on_trial every_verb beside_an_image of_before renamed date_set_forward confirmed confirm_cut_short another_root banned_meanwhile unpinned_at_once too_late of_an_older_state broken_sessions
+run_cases waits_in_a_stream late_bans attached_for_a_while cannot_go_back goes_together goes_one_after_the_other goes_with_exceptions goes_back_over_a_need goes_back_with_others begins_with_nothing restarts_on_trial every_verb beside_an_image of_before renamed date_set_forward confirmed confirm_cut_short another_root banned_meanwhile unpinned_at_once too_late of_an_older_state broken_sessions

@@ -10,6 +10,7 @@
 #include "edited.h"
 #include "change/agreement.h"
 #include "change/apply_internal.h"
+#include "filter/arrays.h"
 #include "change/detector.h"
 #include "change/ends.h"
 #include "change/guard_needs.h"
@@ -155,9 +156,9 @@ static int given_place(struct generation *g, const struct owned *owned, const st
 {
 	int err = step("placed");
 
-	CHECK(!how->given_seeds && how->judge && how->release, "it is built otherwise");
+	CHECK(!how->given_seeds && how->judge && !how->take == !how->release, "it is built otherwise");
 	seeds_set(g);
-	err = err ?: how->take(how->arg, g);
+	err = err ?: how->take ? how->take(how->arg, g) : arrays_take(g);
 	if (err)
 		return err;
 	err = build_arrays(g, owned);
@@ -166,8 +167,10 @@ static int given_place(struct generation *g, const struct owned *owned, const st
 		full_times--;
 	}
 	err = err ?: how->judge(how->arg, g);
-	if (err)
+	if (err && how->release)
 		how->release(how->arg);
+	else if (err)
+		arrays_release(g);
 	return err;
 }
 
@@ -197,6 +200,14 @@ static int given_image(struct state *state, const struct live *live, const struc
 		return 0;
 	mapped--;
 	return because(failing_with, "that failed");
+}
+
+static int given_undone(struct state *state, int (*judge)(struct state *, void *), void *arg, char name[LIST_NAME_MAX])
+{
+	int err = step("undone");
+
+	strcpy(name, "drop");
+	return err ?: judge(state, arg);
 }
 
 static int given_before_commit(struct state *state, void *arg)
@@ -243,6 +254,7 @@ static bool given_matter(double keys)
 	return matters;
 }
 
+#define state_pending_undone(...)	   given_undone(__VA_ARGS__)
 #define settle(s, state)		   given_settle(s, state)
 #define guard_set(...)			   given_guard_set(__VA_ARGS__)
 #define guard_all(...)			   given_guard_all(__VA_ARGS__)
@@ -395,6 +407,54 @@ static void each_fails(void)
 	applied("fails: an image");
 }
 
+static void goes_back(const char *what)
+{
+	struct live live = { .context = &given_context, .g = { .number = 5 } };
+	int err;
+
+	printf("%s\n", what);
+	err = apply_goes_back(STATE, &live);
+	step("%s", err ? reason(err) : "it goes");
+	CHECK(!mapped, "%d are mapped", mapped);
+}
+
+static void going_back(void)
+{
+	failing = "undone";
+	goes_back("what waits is not known");
+	failing = "";
+	is_scoped = true;
+	goes_back("with a roster");
+	kept_settings.exact = false;
+	goes_back("without, and with a scope");
+	is_scoped = false;
+	counted = "45.0.1.1";
+	goes_back("and with a list that counts");
+	is_image = true;
+	goes_back("and with an image");
+	is_image = false;
+	counted = "";
+	goes_back("and with bans alone");
+	spared_set = "45.0.0.9";
+	full_times = 1;
+	goes_back("some exception is dropped");
+	spared_set = "";
+	needs_many = 9;
+	full_times = 1;
+	goes_back("some need is dropped, and then none");
+	full_times = 100;
+	goes_back("some need is dropped each time");
+	full_times = 0;
+	failing = "placed";
+	failing_with = -ENOMEM;
+	goes_back("there is no memory for it now");
+	failing = "planned";
+	goes_back("nor for the plan");
+	failing = "settled";
+	failing_with = -EIO;
+	goes_back("it is not read");
+}
+
 static void planned(void)
 {
 	options.dry_run = true;
@@ -529,10 +589,10 @@ static void if_needed(void)
 
 static void word_for_word(void)
 {
-	static const struct scene scenes[] = { { "in order", in_order },  { "each fails", each_fails },
-					       { "planned", planned },	  { "lines of memory", lines },
-					       { "guarded", guarded },	  { "bits alone", bits_alone },
-					       { "if needed", if_needed } };
+	static const struct scene scenes[] = { { "in order", in_order },   { "each fails", each_fails },
+					       { "planned", planned },	   { "lines of memory", lines },
+					       { "guarded", guarded },	   { "bits alone", bits_alone },
+					       { "if needed", if_needed }, { "going back", going_back } };
 
 	shows_scenes(&shows, scenes, sizeof(scenes) / sizeof(scenes[0]), again);
 	again();

@@ -40,7 +40,7 @@ static struct pending pending[4];
 static size_t waiting, expired_n, mended_n;
 static enum agreement is, then; /* then: once what was on trial is kept */
 static struct {
-	int pending, undo, expire, behind, stepped, apply, divide, bans, keep, open, take_back;
+	int pending, undo, expire, behind, stepped, apply, needs, divide, bans, keep, open, take_back;
 	bool declines;
 } fails;
 static int kept, freed;
@@ -194,6 +194,25 @@ static int given_apply(struct state *state, struct live *of, const struct apply_
 	return fails.declines ? -ECANCELED : failed_with(fails.apply);
 }
 
+static int given_needs(struct guard *guard, struct state *state, const struct live *of)
+{
+	CHECK(state == STATE && of == &in_force, "of another");
+	CHECK(guard->spare && guard->fixed && guard->afresh && !guard->again, "it is guarded otherwise");
+	line("whom it bans is said");
+	return failed_with(fails.needs);
+}
+
+__attribute__((format(printf, 1, 2))) static void given_note(const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	printf("  (");
+	vprintf(fmt, args);
+	puts(")");
+	va_end(args);
+}
+
 static int given_list(struct state *state, const char *name, struct list_info *list)
 {
 	(void)state;
@@ -272,6 +291,8 @@ __attribute__((format(printf, 3, 4))) static void given_event(const struct conte
 #define stepped_back	   given_stepped
 #define bans_into_force	   given_bans
 #define apply_with	   given_apply
+#define guard_in_force	   given_needs
+#define note		   given_note
 #define state_list_get	   given_list
 #define kernel_zero_label  given_zero
 #define state_close	   given_close
@@ -355,6 +376,9 @@ static void overdue(void)
 	wait_for(2, PENDING_LIST_KIND, "gone", 0, 1000);
 	wait_for(3, PENDING_IMAGE, PENDING_IMAGE_NAME, 1, 1000);
 	begins("three, and one has time left");
+	fails.needs = -EIO;
+	begins("whom they ban is not known");
+	fails.needs = 0;
 	fails.apply = -E2BIG;
 	begins("they cannot go back");
 	fails.apply = 0;

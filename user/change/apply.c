@@ -17,6 +17,7 @@
 #include "change/guard_needs.h"
 #include "change/own_addresses.h"
 #include "change/revert_timer.h"
+#include "filter/arrays.h"
 #include "filter/build.h"
 #include "filter/layout.h"
 #include "filter/verify.h"
@@ -71,16 +72,18 @@ static int spare(void *arg, const struct generation *g)
 /* Few needs are cheap to judge: with ten of them, and a fifth of all addresses hit, one draw in ten is right. */
 #define SEEDS_FOR_NEEDS 16
 
+/* Into the candidate's maps; without one into memory of our own. */
 static int build(struct candidate *c, struct generation *g, const struct settled *s, const struct ranges *banned,
 		 struct state *state, const struct guard *guard)
 {
 	struct building b = { .c = c, .s = s, .banned = banned };
+	struct build_how how = {
+		.take = c ? take_maps : NULL, .release = c ? release_maps : NULL, .judge = spare, .arg = &b
+	};
 	int err = g->roster4_buckets || g->roster6_buckets ? 0 : guard_all(guard, state, &b.needs, &b.needs_n);
 
 	for (int i = 0; i < SEEDS_FOR_NEEDS && (!i || (err_is(err, EAGAIN) && b.hits_need)); i++)
-		err = (i ? 0 : err)
-			      ?: build_until_placed(g, &s->owned,
-						    &(struct build_how){ false, take_maps, release_maps, spare, &b });
+		err = (i ? 0 : err) ?: build_until_placed(g, &s->owned, &how);
 	free(b.needs);
 	if (!err_is(err, EAGAIN))
 		return err;
@@ -330,18 +333,28 @@ int apply_with(struct state *state, struct live *live, const struct apply_option
 	return err;
 }
 
-/* What memory there is then, nobody knows; the rest is for whoever reads it now. */
+/*
+ * With a roster everything goes together; without one, what there is no plan for, and what no seeds let through. What
+ * memory there is then, nobody knows; the rest is for whoever reads it now.
+ */
 static int contradicts(struct state *state, void *live)
 {
+	struct guard guard = { .again = true };
 	struct generation g = { 0 };
+	struct ranges banned;
 	struct settled s;
-	int err = image_kept(state) ? -EALREADY : settle(&s, state);
+	int err;
 
-	if (err)
+	if (image_kept(state) || settings_limited(state).exact || settle(&s, state))
 		return 0;
-	err = plan(&g, state, live, &s, true, false);
-	settled_free(&s);
-	return err_is(err, EINVAL) ? err : 0;
+	err = dropped(&s, &banned) ?: plan(&g, state, live, &s, true, false);
+	if (!err) {
+		err = build(NULL, &g, &s, &banned, state, &guard);
+		if (!err)
+			arrays_release(&g);
+	}
+	free_sets(&s, &banned);
+	return err_is(err, EINVAL) || err_is(err, EAGAIN) ? err : 0;
 }
 
 int apply_goes_back(struct state *state, struct live *live)

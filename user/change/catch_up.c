@@ -74,6 +74,17 @@ static int expire(struct late *l, struct state *state)
 	return err;
 }
 
+/* A need that came meanwhile was let through; what goes back is not refused for it. */
+static int say_whom_it_bans(struct state *state, const struct live *live)
+{
+	struct guard guard = { .spare = true, .fixed = true, .afresh = true };
+	int err = guard_in_force(&guard, state, live);
+
+	if (err)
+		note("what this machine needs was not looked at: %s", reason(err));
+	return 0;
+}
+
 static int into_force(struct late *l, struct state *state, struct live *live)
 {
 	struct guard guard = { .again = true };
@@ -83,7 +94,9 @@ static int into_force(struct late *l, struct state *state, struct live *live)
 	for (size_t i = 0; i < l->overdue_n; i++)
 		build = build || l->overdue[i].kind != PENDING_INTERFACE;
 	if (build)
-		return apply_with(state, live, &(struct apply_options){ .guard = &guard, .reverting = l->overdue_n });
+		return apply_with(state, live, &(struct apply_options){ .guard = &guard, .reverting = l->overdue_n })
+			       ?: l->overdue_n ? say_whom_it_bans(state, live)
+					       : 0;
 	if (!l->overdue_n && !l->expired && !l->mended)
 		return 0;
 	return touched_divide(&l->touched, state) ?: bans_into_force(state, live, &l->touched, &guard);

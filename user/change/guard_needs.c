@@ -90,8 +90,11 @@ static int judge(const struct asked *a, const struct own_address *own)
 				     who, host, what, culprit[0] ? "; " : "", culprit, host);
 	}
 	if (a->guard->fixed || own->guest) {
-		if (!a->guard->told)
-			warn("%s bans %s, %s", who, host, what);
+		if (a->guard->told)
+			return 0;
+		warn("%s bans %s, %s", who, host, what);
+		event(a->live->context, (struct event){ EVENT_GUARD, .generation = a->live->g.number },
+		      "%s bans %s, %s", who, host, what);
 		return 0;
 	}
 	a->guard->spared = true;

@@ -472,26 +472,42 @@ int state_pending_undo(struct state *state, const struct pending *pending)
 	return state_pending_forget(state, pending->kind, pending->name);
 }
 
-/* All of the filter's, which is built for each that goes back. */
-static int undo_all(struct state *s, const struct pending *waiting, size_t n, char name[LIST_NAME_MAX])
+/* When it goes back, for the order of those that do: a time of before this start is over. */
+static int64_t when(const struct pending *one)
 {
-	size_t found = 0;
+	return one->rebooted ? 0 : one->due;
+}
+
+/* For these no filter is planned that could not be. */
+static bool is_edited(const struct pending *one)
+{
+	return one->kind == PENDING_INTERFACE || one->kind == PENDING_BAN;
+}
+
+/* All of one time, with `at` the time before. -ENOENT: there is none later. */
+static int undo_next(struct state *s, const struct pending *waiting, size_t n, int64_t *at, char name[LIST_NAME_MAX])
+{
+	int64_t next = INT64_MAX;
 	int err = 0;
 
-	for (size_t i = 0; i < n && !err; i++) {
-		if (waiting[i].kind == PENDING_INTERFACE || waiting[i].kind == PENDING_BAN)
+	for (size_t i = 0; i < n; i++) {
+		if (is_edited(&waiting[i]) || when(&waiting[i]) <= *at || when(&waiting[i]) >= next)
 			continue;
-		if (!found++)
-			snprintf(name, LIST_NAME_MAX, "%s", waiting[i].name);
-		err = state_pending_undo(s, &waiting[i]);
+		next = when(&waiting[i]);
+		snprintf(name, LIST_NAME_MAX, "%s", waiting[i].name);
 	}
-	return err ?: found ? 0 : -ENOENT;
+	*at = next;
+	for (size_t i = 0; i < n && !err && next < INT64_MAX; i++)
+		if (!is_edited(&waiting[i]) && when(&waiting[i]) == next)
+			err = state_pending_undo(s, &waiting[i]);
+	return next == INT64_MAX ? -ENOENT : err;
 }
 
 int state_pending_undone(struct state *state, int (*judge)(struct state *, void *), void *arg, char name[LIST_NAME_MAX])
 {
 	const struct state before = *state;
 	struct pending *waiting = NULL;
+	int64_t at = -1;
 	size_t n = 0;
 	int err = state_pending(state, &waiting, &n), undo;
 
@@ -500,8 +516,9 @@ int state_pending_undone(struct state *state, int (*judge)(struct state *, void 
 		return err;
 	}
 	err = state_run(state, "SAVEPOINT undone");
-	err = err ?: undo_all(state, waiting, n, name);
-	err = err_is(err, ENOENT) ? 0 : err ?: judge(state, arg);
+	while (!err)
+		err = undo_next(state, waiting, n, &at, name) ?: judge(state, arg);
+	err = at == INT64_MAX ? 0 : err;
 	free(waiting);
 	undo = state_run(state, "ROLLBACK TO undone; RELEASE undone");
 	/* What was known of the tables is known again. */
