@@ -99,6 +99,8 @@ by_its_options() {
 	echo 192.0.2.21 >>www/drop
 	bloom load drop
 	is "$(get '.[0] | "\(.kind) \(.addresses)"' lists)" "shadow 21" "what it is then"
+	refused "load: drop alone is loaded as it is kept; --every goes with its URL" load drop --every 2h
+	refused "load: drop alone is loaded as it is kept; --allow, --shadow or --trust goes with its URL" load drop --allow
 	# And as a line of the service's file, which fetches it for the first time later.
 	echo "load later $feed/drop --every 1h --skip-bad --shadow $open" >conf
 	ready

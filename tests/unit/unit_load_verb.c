@@ -148,6 +148,20 @@ static void again(void)
 		"load drop --force --ban-own --big-change --wide --dry-run --if-changed --confirm 1m",
 		"load drop --only udp",
 		"load drop --allow --format csv --every 6h --key K",
+		"load drop --allow",
+		"load drop --shadow",
+		"load drop --trust",
+		"load drop --bogons keep",
+		"load drop --format csv",
+		"load drop --where a=b",
+		"load drop --skip-bad",
+		"load drop --key K",
+		"load drop --insecure",
+		"load drop --lan",
+		"load drop --header-file F",
+		"load drop --every 6h",
+		"load drop --max-age 2d",
+		"load drop --then drop",
 	};
 
 	for (int how = 0; how < 2; how++) {

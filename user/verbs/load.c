@@ -133,6 +133,18 @@ struct again {
 	struct load_options options;
 };
 
+/* What was given that would have to be kept; NULL: nothing. */
+static const char *to_keep(const struct load_options *o)
+{
+	return o->kind		     ? "--allow, --shadow or --trust"
+	       : o->bogons	     ? "--bogons"
+	       : o->reading.format   ? "--format"
+	       : o->reading.where[0] ? "--where"
+	       : o->reading.skip_bad ? "--skip-bad"
+	       : o->feed.key	     ? "--key"
+				     : feed_option(&o->feed);
+}
+
 static int options_again(const struct call *call, struct again *a)
 {
 	const struct load_options *given = call->options;
@@ -144,6 +156,9 @@ static int options_again(const struct call *call, struct again *a)
 	state_close(state);
 	if (err_is(err, ENOENT))
 		return fail("%s: %s", call->verb->name, call->verb->asks);
+	if (!err && to_keep(given))
+		return fail("load: %s alone is loaded as it is kept; %s goes with its URL", call->operands[0],
+			    to_keep(given));
 	if (err || words_split(&a->words, a->feed.options))
 		return fail("%s", err ? reason(err) : "its options cannot be read");
 	n = a->words.n + 1;
