@@ -19,13 +19,7 @@
 #define CODES4_BUCKETS(shape) ((shape)&0xffffffff)
 
 #ifdef __bpf__
-#define CODES4_SHAPE(g)                                                                           \
-	({                                                                                        \
-		__u64 shape_;                                                                     \
-		(void)(g);                                                                        \
-		asm volatile("%0 = %1 ll" : "=r"(shape_) : "i"(CONSTANT_MAGIC | CONSTANT_CODES)); \
-		shape_;                                                                           \
-	})
+#define CODES4_SHAPE(g) ((void)(g), LOADED(CONSTANT_CODES))
 #define ADDRESSES4(g)	GEN(g, roster4_buckets)
 #define CODES4_ON(word) SWITCH(CODES_MAGIC, word)
 #else

@@ -70,21 +70,7 @@
 
 #ifdef __bpf__
 
-#define DETECT(d, field)                                                                       \
-	({                                                                                     \
-		__u64 value_;                                                                  \
-		(void)(d);                                                                     \
-		asm volatile("%0 = %1 ll"                                                      \
-			     : "=r"(value_)                                                    \
-			     : "i"(CONSTANT_MAGIC | (CONSTANT_DETECT + DETECT_INDEX(field)))); \
-		value_;                                                                        \
-	})
-
-/* Computed by now: without it compilers load all limits first, and the stack is not large enough. */
-#define SETTLE(number) asm volatile("" : "+r"(number))
-
-/* The same number, of which verifiers know nothing any more: they would follow each of its values by itself. */
-#define FORGET(number, unknown) asm volatile("%0 ^= %1\n%0 ^= %1" : "+r"(number) : "r"((__u64)(unknown)))
+#define DETECT(d, field) ((void)(d), LOADED(CONSTANT_DETECT + DETECT_INDEX(field)))
 
 #define detect_load(at)		(*(volatile __u64 *)(at))
 #define detect_store(at, value) (*(volatile __u64 *)(at) = (value))
@@ -123,9 +109,6 @@ inline_always const __u64 *detect_trusted(const struct detect *d, const struct e
 #include "unasked.h"
 
 #define DETECT(d, field) ((d)->field)
-
-#define FORGET(number, unknown) ((void)(unknown))
-#define SETTLE(number)		((void)(number))
 
 #define detect_load(at)		__atomic_load_n(at, __ATOMIC_RELAXED)
 #define detect_store(at, value) __atomic_store_n(at, value, __ATOMIC_RELAXED)

@@ -12,10 +12,9 @@
 
 inline_always int end_is_over(const struct end_key *key)
 {
+	__u64 map = LOADED(CONSTANT_ENDS);
 	const __u64 *until;
-	__u64 map;
 
-	asm volatile("%0 = %1 ll" : "=r"(map) : "i"(CONSTANT_MAGIC | CONSTANT_ENDS));
 	/* Newer verifiers know that no answer comes here without such a map; 5.10 does not. */
 	if (!map)
 		return 0;

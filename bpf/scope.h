@@ -103,12 +103,7 @@ inline_always __u32 scope_answer(const struct scopes *t, __u32 answer, const str
 
 #ifdef __bpf__
 
-#define SCOPES                                                                                     \
-	({                                                                                         \
-		__u64 value_;                                                                      \
-		asm volatile("%0 = %1 ll" : "=r"(value_) : "i"(CONSTANT_MAGIC | CONSTANT_SCOPES)); \
-		(const struct scopes *)value_;                                                     \
-	})
+#define SCOPES ((const struct scopes *)LOADED(CONSTANT_SCOPES))
 
 /* What is left of a packet, so that no pointer into it is: the address that was looked up, in network order, IPv4 as
  * the first word. */
@@ -206,11 +201,7 @@ inline_always __u32 scope_answer4(__u32 answer, __u32 in_network_order, const st
 
 inline_never int count_unread(PACKET *ctx, __u64 label)
 {
-	__u32 key = label;
-	__u64 map;
-
-	asm volatile("%0 = %1 ll" : "=r"(map) : "i"(CONSTANT_MAGIC | CONSTANT_UNREAD));
-	count_several((void *)map, key, PACKETS(ctx), PACKET_LENGTH(ctx));
+	count_several((void *)LOADED(CONSTANT_UNREAD), label, PACKETS(ctx), PACKET_LENGTH(ctx));
 	return 0;
 }
 
@@ -247,8 +238,7 @@ inline_always __u32 scope_judge_plain(const struct ipv4_header *ip, __u32 answer
 	const struct scopes *t = SCOPES;
 	struct scope_fit fit = { 0 };
 
-	/* The compiler knows it; old verifiers (6.1) do not, of what bytes that were turned round come to. */
-	asm volatile("%0 &= 0xffff" : "+r"(port));
+	LOW_16_BITS(port); /* bytes that were turned round */
 	fit.fits = scope_ported(t, kind, port) & scope_where_plain(t, &packet);
 	return scope_answer4(answer, answer & SCOPE_TO ? ip->destination : ip->source, &fit, &unread);
 }

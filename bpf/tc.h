@@ -187,11 +187,7 @@ inline_never int scope_see_headers(struct __sk_buff *ctx, struct scope_seen *see
  */
 inline_always int is_spared(__u32 answer, int family, __u32 ipv4, const __u32 *ipv6)
 {
-	asm goto("if %0 s< %1 goto %l2"
-		 :
-		 : "r"((__u64)(answer & ANSWER_TO)), "i"(LEAVES_TO)
-		 :
-		 : others); /* or always */
+	JUMP_BELOW((__u64)(answer & ANSWER_TO), LEAVES_TO, others); /* or always */
 	if (family == SOURCE_IPV4)
 		return ipv4 >> 8 == 0xe00000 || ipv4 == ~0u;
 	return family == SOURCE_IPV6 && (ipv6[0] & NET32(0xff0f0000)) == NET32(0xff020000);

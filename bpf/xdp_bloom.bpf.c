@@ -273,7 +273,7 @@ rare:
 }
 
 /* As a switch; an answer is no number below this. */
-#define ASK_CODES(answer, label) asm goto("if %0 s< %1 goto %l2" : : "r"(answer), "i"(CODES_MAGIC) : : label)
+#define ASK_CODES(answer, label) JUMP_BELOW(answer, CODES_MAGIC, label)
 #else
 #define packet_codes(ctx) 0
 #define ASK_CODES(answer, label)    \
@@ -425,7 +425,7 @@ rare_or_split:
 	goto judged;
 rare:
 	/* In this order: what is unparsed passes, and is far more. */
-	asm goto("if %0 != %1 goto %l2" : : "r"(answer), "i"((int)ANSWER_UNPARSED) : : rarer);
+	JUMP_UNLESS(answer, (int)ANSWER_UNPARSED, rarer);
 	count(&counters, COUNTER(port, REASON_UNPARSED), bytes);
 	LEAVE(XDP_PASS);
 rarer:
@@ -436,7 +436,7 @@ asked:
 	answer = packet_end(ctx, answer);
 	if (INNER_ON(G, answer)) {
 		answer = packet_inner(ctx, answer);
-		asm goto("if %0 == %1 goto %l2" : : "r"(answer), "i"(INNER_HIDDEN) : : hidden);
+		JUMP_IF(answer, INNER_HIDDEN, hidden);
 	}
 judged:
 	if (answer & ANSWER_SHADOW)
