@@ -176,7 +176,7 @@ struct ask_frame {
 	__u32 ifindex; /* where it came in */
 	__u16 scopes;  /* 0: the answer is what the arrays say, and its label may stand for lists with scopes */
 	__u16 rest[3];
-};
+} __attribute__((packed, aligned(2))); /* as an Ethernet header is */
 
 /* Drops are the upper four of a row. Of the parser: no address at all, and one that is hidden. */
 #define REASON(answer)	((answer) >> 8 & 3 | ((answer) >> 22 & 4))

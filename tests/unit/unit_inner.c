@@ -16,74 +16,7 @@ static __u32 match;
 #include "bpf/inner.h"
 
 #include "edited.h"
-
-/* As a driver lays it: what is behind the Ethernet header is aligned. */
-static _Alignas(4) __u8 room[2 + 2048];
-static __u8 *const made = room + 2;
-static __u32 frame_n;
-
-static void put(unsigned int value, unsigned int bytes)
-{
-	while (bytes--)
-		made[frame_n++] = (__u8)(value >> 8 * bytes);
-}
-
-static void zeros(unsigned int n)
-{
-	memset(made + frame_n, 0, n);
-	frame_n += n;
-}
-
-/*
- * e800 Ethernet of that type; t800 a tag before that type; 4:6 IPv4 of that protocol, with options: 4o:6, a later
- * fragment: 4f:6, the first of several: 4m:6; 6:6 IPv6; x6:1 a header of IPv6 before that protocol, of 8 + 8 bytes;
- * f6:0 a fragment's at that place; a6:4 AH, of 24 bytes; g3000:800 GRE with these flags and what they want; z4 zeros.
- */
-static void make(const char *text)
-{
-	frame_n = 0;
-	for (; *text; text += strcspn(text, " "), text += *text == ' ') {
-		unsigned int a = 0, b = 0;
-		char how = 0;
-
-		if (sscanf(text, "e%x", &a) == 1) {
-			zeros(12);
-			put(a, 2);
-		} else if (sscanf(text, "t%x", &a) == 1) {
-			put(7, 2);
-			put(a, 2);
-		} else if (sscanf(text, "4:%u", &a) == 1 || sscanf(text, "4%c:%u", &how, &a) == 2) {
-			put(how == 'o' ? 0x47000000 : 0x45000000, 4);
-			put(how == 'f' ? 0x00010001 : how == 'm' ? 0x00012000 : 0x00014000, 4);
-			put(0x40000000 | a << 16, 4);
-			put(0xcb007107, 4);
-			put(0xcb007108, 4);
-			zeros(how == 'o' ? 8 : 0);
-		} else if (sscanf(text, "6:%u", &a) == 1) {
-			put(0x60000000, 4);
-			put(a << 8 | 64, 4);
-			put(0x20010db8, 4);
-			zeros(28);
-		} else if (sscanf(text, "x%u:%u", &a, &b) == 2) {
-			put(a << 8 | b, 2);
-			zeros(6 + 8 * b);
-		} else if (sscanf(text, "f%u:%u", &a, &b) == 2) {
-			put(a << 8, 2);
-			put(b << 3 | 1, 2);
-			zeros(4);
-		} else if (sscanf(text, "a%u:%u", &a, &b) == 2) {
-			put(a << 8 | b, 2);
-			zeros(4 * b + 6);
-		} else if (sscanf(text, "g%x:%x", &a, &b) == 2) {
-			put(a << 16 | b, 4);
-			zeros((a & 0x8000 ? 4 : 0) + (a & 0x2000 ? 4 : 0) + (a & 0x1000 ? 4 : 0));
-		} else if (sscanf(text, "z%u", &a) == 1) {
-			zeros(a);
-		} else {
-			CHECK(false, "what is '%s'?", text);
-		}
-	}
-}
+#include "made_frames.h"
 
 /* "4 at 34"; "hidden"; "-" */
 static const char *found(char text[32], __u32 n)
