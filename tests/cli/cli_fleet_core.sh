@@ -484,6 +484,7 @@ asked_wrongly() {
 	refused "--prefix 'a b': " fleet join redis://127.0.0.1 --as edge-1 --prefix 'a b'
 	refused "--prefix 'a b': " fleet acl edge-1 --prefix 'a b'
 	refused "a member is called by" fleet acl 'a b'
+	refused "'default' is the server's own user" fleet acl default
 	refused "a member is called by" fleet resync 'a b'
 	refused "leave takes nothing more" fleet leave now
 	refused "init takes nothing more" fleet init now

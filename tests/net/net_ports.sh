@@ -311,6 +311,28 @@ moves() {
 	filters 0
 }
 
+# It is filtered as before: the guard rails, which ask of a port that has come, are not asked.
+moves_with_a_need() {
+	above bridge
+	ip link add edgetwo type bridge
+	ip link set edgetwo up
+	join 0
+	echo 45.50.0.2 >own
+	bloom load own own
+	bloom attach edgetop edgetwo --ports
+	export SSH_CONNECTION='45.50.0.2 5000 45.50.0.1 22'
+	ip link set edge0 master edgetwo
+	bloom add 45.0.0.10
+	filters 0
+	bloom status
+	is "$(rule)" "edgetop,auto,source,ingress,;edgetwo,auto,source,ingress,edge0" "the rules"
+	# And so for what has detached it.
+	bloom detach edge0
+	ip link set edge0 master edgetop
+	expect 2 "$XDP_BLOOM" restore
+	grep -q "bans 45.50.0.2, the peer of this SSH session" err || fail "what restore says: $(cat err)"
+}
+
 one_cannot() {
 	above bridge
 	join 0 1
@@ -433,5 +455,5 @@ needs_pass_by_errand() {
 }
 
 run_cases "by_hand bridge" "by_hand bond mode active-backup miimon 50" "by_hand team" \
-	"by_service bridge" "by_service bond mode active-backup miimon 50" "by_service team" by_name by_other_name renamed options on_trial not_on_trial moves one_cannot \
+	"by_service bridge" "by_service bond mode active-backup miimon 50" "by_service team" by_name by_other_name renamed options on_trial not_on_trial moves moves_with_a_need one_cannot \
 	refusals reboot at_random needs_pass needs_pass_by_errand

@@ -83,6 +83,18 @@ static void parse(struct ranges *set, const char *text)
 	ENOUGH(!ranges_finish(set));
 }
 
+static int given_lists(struct state *state, struct list_info **lists, size_t *n)
+{
+	int err = step("the lists");
+
+	(void)state;
+	*n = err ? 0 : 2;
+	*lists = err ? NULL : calloc(2, sizeof(**lists));
+	if (*lists && is_scoped)
+		strcpy((*lists)[1].scope, "udp");
+	return err;
+}
+
 static int given_settle(struct settled *s, struct state *state)
 {
 	struct ranges set[2];
@@ -255,6 +267,7 @@ static bool given_matter(double keys)
 }
 
 #define state_pending_undone(...)	   given_undone(__VA_ARGS__)
+#define state_lists(...)		   given_lists(__VA_ARGS__)
 #define settle(s, state)		   given_settle(s, state)
 #define guard_set(...)			   given_guard_set(__VA_ARGS__)
 #define guard_all(...)			   given_guard_all(__VA_ARGS__)
@@ -423,8 +436,16 @@ static void going_back(void)
 	failing = "undone";
 	goes_back("what waits is not known");
 	failing = "";
-	is_scoped = true;
 	goes_back("with a roster");
+	failing = "the lists";
+	goes_back("whose lists are not known");
+	failing = "";
+	is_scoped = true;
+	goes_back("and with a scope");
+	failing = "settled";
+	failing_with = -E2BIG;
+	goes_back("and with too many of them");
+	failing = "";
 	kept_settings.exact = false;
 	goes_back("without, and with a scope");
 	is_scoped = false;
@@ -448,8 +469,10 @@ static void going_back(void)
 	failing = "placed";
 	failing_with = -ENOMEM;
 	goes_back("there is no memory for it now");
+	failing_with = -E2BIG;
+	goes_back("too much is allowed");
 	failing = "planned";
-	goes_back("nor for the plan");
+	goes_back("there is no memory for the plan");
 	failing = "settled";
 	failing_with = -EIO;
 	goes_back("it is not read");

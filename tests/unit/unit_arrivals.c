@@ -711,7 +711,7 @@ static void followed(void)
 
 static void port_is(size_t i, const char *name, bool leaves, bool comes)
 {
-	ports_are[i] = (struct ports_due){ name, comes ? rules : NULL, leaves };
+	ports_are[i] = (struct ports_due){ .name = name, .of = comes ? rules : NULL, .leaves = leaves };
 	ports_n = i + 1;
 }
 

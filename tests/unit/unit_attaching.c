@@ -397,7 +397,7 @@ static bool given_known(const struct context *context)
 #define ports_may	       given_may_ports
 #define if_nametoindex	       given_number
 #define ports_compare	       given_compare
-#define ports_detached	       given_detached
+#define ports_row_put	       given_detached
 #define revert_timer_start     given_timer
 #define lock_is_held	       given_lock
 #define match_known	       given_known

@@ -21,6 +21,7 @@
 #include "shown.h"
 #include "state/bans.h"
 #include "state/events.h"
+#include "state/failed.h"
 #include "state/state.h"
 
 static const struct shown known[] = {
@@ -220,6 +221,12 @@ static int given_list(struct state *state, const char *name, struct list_info *l
 	return strcmp(name, "gone") ? 0 : -ENOENT;
 }
 
+static void given_succeeded(const struct context *in, const char *list)
+{
+	CHECK(in == &given_context, "in another context");
+	line("nothing was refused of %s", list);
+}
+
 static int given_zero(const struct context *in, __u8 label)
 {
 	(void)in;
@@ -295,6 +302,7 @@ __attribute__((format(printf, 3, 4))) static void given_event(const struct conte
 #define note		   given_note
 #define state_list_get	   given_list
 #define kernel_zero_label  given_zero
+#define list_succeeded	   given_succeeded
 #define state_close	   given_close
 #define state_open	   given_open
 #define live_look	   given_look
@@ -384,6 +392,9 @@ static void overdue(void)
 	fails.apply = 0;
 	fails.declines = true;
 	begins("it is somebody else's errand");
+	again();
+	wait_for(0, PENDING_LIST, "gone", 0, 1000);
+	begins("a list that was new");
 	again();
 	wait_for(0, PENDING_SETTING, "fpr", 0, 1000);
 	is = BEHIND;

@@ -121,7 +121,11 @@ __attribute__((format(printf, 3, 4))) static void given_event(const struct conte
 	va_list args;
 
 	(void)context;
-	printf("  event %s of %llu: ", what.kind == EVENT_GUARD ? "guard" : "?", (unsigned long long)what.generation);
+	printf("  event %s of %llu: ",
+	       what.kind == EVENT_GUARD	  ? "guard"
+	       : what.kind == EVENT_FAULT ? "fault"
+					  : "?",
+	       (unsigned long long)what.generation);
 	va_start(args, fmt);
 	vprintf(fmt, args);
 	va_end(args);

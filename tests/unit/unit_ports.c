@@ -394,6 +394,44 @@ static void ports_go_too(void)
 	settle("nothing is new");
 }
 
+/* From one bridge to another: what is filtered as that one wants it stays so. */
+static void move_on(void)
+{
+	static const struct {
+		const char *what, *mode;
+		bool shared;
+		unsigned int match;
+	} to[] = { { "the same", "skb", true, MATCH_DESTINATION },
+		   { "another mode", "native", true, MATCH_DESTINATION },
+		   { "not shared", "skb", false, MATCH_DESTINATION },
+		   { "another match", "skb", true, MATCH_SOURCE },
+		   { "what leaves", "tc", false, MATCH_LEAVING(MATCH_DESTINATION) } };
+
+	for (size_t i = 0; i < sizeof(to) / sizeof(to[0]); i++) {
+		begin();
+		quiet = true;
+		bridge();
+		follow("br1", to[i].mode, to[i].shared, to[i].match);
+		commit();
+		settle("they have come");
+		its.ports_came = false;
+		if (state_interface_drop(its.state, "eth2"))
+			abort();
+		commit();
+		quiet = false;
+		has(NULL, NULL);
+		has("eth1", "br1");
+		has("eth2", "br1");
+		has("eth3", "br1");
+		settle(to[i].what);
+		its.ports_came = false;
+		settle("and again");
+	}
+	has(NULL, NULL);
+	has("eth1", "br9");
+	settle("nobody's any more");
+}
+
 /* Tried twice, and by the next command again. */
 static void cannot_go(void)
 {
@@ -672,14 +710,19 @@ static void other_names(void)
 
 static void word_for_word(void)
 {
-	static const struct scene scenes[] = {
-		{ "come and go", come_and_go },		{ "a bridge goes", bridge_goes },
-		{ "ports go too", ports_go_too },	{ "cannot go", cannot_go },
-		{ "directions", directions },		{ "of their own", of_their_own },
-		{ "come fails", come_fails },		{ "goes fails", goes_fails },
-		{ "attach fails", attach_fails },	{ "attach fails otherwise", attach_fails_otherwise },
-		{ "ports are asked", ports_are_asked }, { "other names", other_names }
-	};
+	static const struct scene scenes[] = { { "come and go", come_and_go },
+					       { "a bridge goes", bridge_goes },
+					       { "ports go too", ports_go_too },
+					       { "move on", move_on },
+					       { "cannot go", cannot_go },
+					       { "directions", directions },
+					       { "of their own", of_their_own },
+					       { "come fails", come_fails },
+					       { "goes fails", goes_fails },
+					       { "attach fails", attach_fails },
+					       { "attach fails otherwise", attach_fails_otherwise },
+					       { "ports are asked", ports_are_asked },
+					       { "other names", other_names } };
 
 	shows_scenes(&shows, scenes, sizeof(scenes) / sizeof(scenes[0]), begin);
 	state_close(its.state);

@@ -333,28 +333,59 @@ int apply_with(struct state *state, struct live *live, const struct apply_option
 	return err;
 }
 
-/*
- * With a roster everything goes together; without one, what there is no plan for, and what no seeds let through. What
- * memory there is then, nobody knows; the rest is for whoever reads it now.
- */
-static int contradicts(struct state *state, void *live)
+/* Of what the sets are. What is wrong with the memory now, or with the state, is for whoever reads it. */
+static int contradiction(int err)
+{
+	return err_is(err, EINVAL) || err_is(err, EAGAIN) || err_is(err, E2BIG) ? err : 0;
+}
+
+/* Has any list a scope? Then they may be too many for one program. */
+static bool any_scope(struct state *state)
+{
+	struct list_info *lists = NULL;
+	bool any = false;
+	size_t n = 0;
+
+	if (!state_lists(state, &lists, &n))
+		for (size_t i = 0; i < n && !any; i++)
+			any = lists[i].scope[0] != '\0';
+	free(lists);
+	return any;
+}
+
+/* Then there may be no plan, and no seeds that let through what is to pass. What memory there is, nobody knows. */
+static int without_roster(struct state *state, const struct live *live, const struct settled *s)
 {
 	struct guard guard = { .again = true };
 	struct generation g = { 0 };
 	struct ranges banned;
+	int err = dropped(s, &banned) ?: plan(&g, state, live, s, true, false);
+
+	if (!err) {
+		err = build(NULL, &g, s, &banned, state, &guard);
+		if (!err)
+			arrays_release(&g);
+	} else if (err_is(err, E2BIG)) {
+		err = 0;
+	}
+	if (!s->plain)
+		ranges_free(&banned);
+	return err;
+}
+
+static int contradicts(struct state *state, void *live)
+{
+	bool exact = settings_limited(state).exact;
 	struct settled s;
 	int err;
 
-	if (image_kept(state) || settings_limited(state).exact || settle(&s, state))
+	if (image_kept(state) || (exact && !any_scope(state)))
 		return 0;
-	err = dropped(&s, &banned) ?: plan(&g, state, live, &s, true, false);
-	if (!err) {
-		err = build(NULL, &g, &s, &banned, state, &guard);
-		if (!err)
-			arrays_release(&g);
-	}
-	free_sets(&s, &banned);
-	return err_is(err, EINVAL) || err_is(err, EAGAIN) ? err : 0;
+	err = settle(&s, state);
+	if (!err && !exact)
+		err = without_roster(state, live, &s);
+	settled_free(&s);
+	return contradiction(err);
 }
 
 int apply_goes_back(struct state *state, struct live *live)

@@ -558,7 +558,7 @@ static int stays_detached(struct state *state, const char *label)
 
 	for (size_t i = 0; i < n && !err; i++)
 		if (due[i].of && label_is(label, due[i].name, due[i].of->match))
-			err = ports_detached(state, &due[i]);
+			err = ports_row_put(state, &due[i]);
 	free(due);
 	free(ports);
 	ports_kept_free(&kept);

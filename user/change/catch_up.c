@@ -18,6 +18,7 @@
 #include "kernel/live.h"
 #include "state/bans.h"
 #include "state/events.h"
+#include "state/failed.h"
 #include "state/state.h"
 
 static const char *why(const struct pending *one)
@@ -133,14 +134,19 @@ static void report(const struct late *l, const struct live *live, int err)
 		warn("what ran out, or was left half done, is still in force: %s", reason(err));
 }
 
-/* What a list dropped and what it would have dropped are different counts. */
+/* What a list dropped and what it would have dropped are different counts. Of one that is gone nothing was refused. */
 static void count_anew(const struct late *l, struct state *state, const struct live *live)
 {
 	struct list_info list;
 
-	for (size_t i = 0; i < l->overdue_n; i++)
-		if (l->overdue[i].kind == PENDING_LIST_KIND && !state_list_get(state, l->overdue[i].name, &list))
+	for (size_t i = 0; i < l->overdue_n; i++) {
+		int err = state_list_get(state, l->overdue[i].name, &list);
+
+		if (l->overdue[i].kind == PENDING_LIST_KIND && !err)
 			kernel_zero_label(live->context, list.label);
+		if (l->overdue[i].kind == PENDING_LIST && err_is(err, ENOENT))
+			list_succeeded(live->context, l->overdue[i].name);
+	}
 }
 
 int catch_up(struct state **state, struct live *live, time_t at_least)

@@ -93,7 +93,7 @@ static int judge(const struct asked *a, const struct own_address *own)
 		if (a->guard->told)
 			return 0;
 		warn("%s bans %s, %s", who, host, what);
-		event(a->live->context, (struct event){ EVENT_GUARD, .generation = a->live->g.number },
+		event(a->live->context, (struct event){ EVENT_FAULT, .generation = a->live->g.number },
 		      "%s bans %s, %s", who, host, what);
 		return 0;
 	}

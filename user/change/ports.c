@@ -45,7 +45,7 @@ static int let_go(struct change *change, const struct ports_due *due)
 	return 0; /* the next command tries again */
 }
 
-int ports_detached(struct state *state, const struct ports_due *due)
+int ports_row_put(struct state *state, const struct ports_due *due)
 {
 	struct port_row row = { .leaves = due->leaves };
 
@@ -62,7 +62,7 @@ static int take_in(struct change *change, const struct ports_due *due)
 	if (errand.here)
 		return errand_decline("a port has come, which is to be filtered");
 	snprintf(entry.name, sizeof(entry.name), "%s", due->name);
-	return state_interface_put(change->state, &entry) ?: ports_detached(change->state, due);
+	return state_interface_put(change->state, &entry) ?: ports_row_put(change->state, due);
 }
 
 static bool had_filter(const struct ports_kept *kept, const struct port_row *row)
@@ -134,12 +134,14 @@ static int settle_once(struct change *change, size_t *n)
 	int err = ports_kept_take(&kept, change->state) ?: ports_compare(&kept, &ports, &due, n);
 
 	for (size_t i = 0; i < *n && !err; i++)
-		err = due[i].of ? take_in(change, &due[i]) : forget(change, &due[i]);
+		err = due[i].stays ? ports_row_put(change->state, &due[i])
+		      : due[i].of  ? take_in(change, &due[i])
+				   : forget(change, &due[i]);
 	/* Whoever is killed from here on leaves entries that the next restore attaches. */
 	if (*n && !err)
 		err = state_commit(change->state);
 	for (size_t i = 0; i < *n && !err; i++)
-		change->ports_came = change->ports_came || due[i].of;
+		change->ports_came = change->ports_came || (due[i].of && !due[i].stays);
 	if (*n && !err)
 		err = state_again(change->state);
 	for (size_t i = 0; i < *n && !err; i++)

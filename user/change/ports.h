@@ -15,8 +15,8 @@ int ports_settle(struct change *change);
 /* Those that got one are attached: what cannot be is said. */
 void ports_attach(struct change *change);
 
-/* One that has come stays without the filter for as long as it is a port. */
-int ports_detached(struct state *state, const struct ports_due *due);
+/* Whose port it is. One that has come stays without the filter for as long as it is that, if it has no entry. */
+int ports_row_put(struct state *state, const struct ports_due *due);
 
 /* The ports of these interfaces, but for those that are filtered for themselves. */
 int ports_of(struct change *change, char *const *names, int names_n, unsigned int match, struct port_of **ports,

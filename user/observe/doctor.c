@@ -363,6 +363,8 @@ static void look_at_ports(const struct context *context, struct findings *found)
 
 	for (size_t i = 0; i < n && !err; i++) {
 		label_of(label, due[i].name, due[i].leaves ? MATCH_LEAVING(0) : 0);
+		if (due[i].stays)
+			continue;
 		if (due[i].of)
 			PROBLEM(label, "a port of %s, to be filtered, and is not: 'restore' attaches it",
 				due[i].of->name);

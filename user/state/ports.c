@@ -186,21 +186,49 @@ static bool is_port(const struct port_of *ports, size_t n, const struct port_row
 	return false;
 }
 
+/* By which rule it is filtered as it is, though it is another's port by now; NULL: by none. */
+static const struct interface_info *stays_with(const struct ports_kept *kept, const struct port_of *ports, size_t n,
+					       const struct port_row *row)
+{
+	const struct interface_info *is = NULL;
+
+	for (size_t i = 0; i < kept->interfaces_n; i++)
+		if (!strcmp(kept->interfaces[i].name, row->name) &&
+		    MATCH_LEAVES(kept->interfaces[i].match) == row->leaves)
+			is = &kept->interfaces[i];
+	for (size_t i = 0; i < n && is; i++)
+		for (size_t j = 0; j < kept->rules_n && !strcmp(ports[i].name, row->name); j++) {
+			const struct interface_info *rule = &kept->rules[j];
+
+			if (!strcmp(rule->name, ports[i].of) && rule->match == is->match &&
+			    rule->shared == is->shared && !strcmp(rule->mode, is->mode))
+				return rule;
+		}
+	return NULL;
+}
+
 /* Those that have gone first. The names in it are the arguments'. */
 static int compare(const struct ports_kept *kept, const struct port_of *ports, size_t ports_n, struct ports_due **due,
 		   size_t *n)
 {
 	bool room = true;
 
-	for (size_t i = 0; i < kept->rows_n && room; i++)
-		if (rule_of(kept, &kept->rows[i]) && !is_port(ports, ports_n, &kept->rows[i]))
-			room = add(due, n, &(struct ports_due){ kept->rows[i].name, NULL, kept->rows[i].leaves });
+	for (size_t i = 0; i < kept->rows_n && room; i++) {
+		const struct port_row *row = &kept->rows[i];
+		const struct interface_info *to;
+
+		if (!rule_of(kept, row) || is_port(ports, ports_n, row))
+			continue;
+		to = stays_with(kept, ports, ports_n, row);
+		room = add(due, n, &(struct ports_due){ row->name, to, row->leaves, to != NULL });
+	}
 	for (size_t i = 0; i < ports_n; i++)
 		for (size_t j = 0; j < kept->rules_n && room; j++) {
 			bool leaves = MATCH_LEAVES(kept->rules[j].match);
 
 			if (!strcmp(kept->rules[j].name, ports[i].of) && !ports_kept_has(kept, ports[i].name, leaves))
-				room = add(due, n, &(struct ports_due){ ports[i].name, &kept->rules[j], leaves });
+				room = add(due, n,
+					   &(struct ports_due){ ports[i].name, &kept->rules[j], leaves, false });
 		}
 	return room ? 0 : -ENOMEM;
 }

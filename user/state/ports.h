@@ -37,11 +37,14 @@ void ports_kept_free(struct ports_kept *kept);
 /* Is it filtered, for itself or as somebody's port; or was it, and was detached since? */
 bool ports_kept_has(const struct ports_kept *kept, const char *name, bool leaves);
 
-/* What is a port and is not filtered yet (of: by that rule), or what was one (of: NULL). */
+/*
+ * What is a port and is not filtered yet (of: by that rule), or what was one (of: NULL). It stays as it is where it has
+ * gone from one rule to another that wants the same of it.
+ */
 struct ports_due {
 	const char *name;
 	const struct interface_info *of;
-	bool leaves;
+	bool leaves, stays;
 };
 /* What has come or gone; free() both arrays, as one has the names of the other. 0 or -errno with the reason recorded.
  */

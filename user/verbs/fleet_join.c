@@ -213,6 +213,10 @@ int fleet_print_acl(const struct call *call, const struct fleet_verb_options *o)
 		return fail("fleet: acl of which member?");
 	if (!member_name_is_sound(call->operands[1], false))
 		return name_fault(call->operands[1]);
+	if (!strcmp(call->operands[1], "default"))
+		return fail(
+			"fleet: 'default' is the server's own user, whom such a line would shut out: give the member"
+			" another name");
 	if (fault)
 		return fail("fleet: --prefix '%s': %s", prefix, fault);
 	call->context->unchanged = true;
