@@ -327,7 +327,7 @@ inline_always __u32 packet_scope(PACKET *ctx, __u64 answer, const struct headers
 		if (!unread)
 			unread = said >> 32;
 	}
-	if (!SCOPE_STOPS(said))
+	if (!SCOPE_STOPS(said) && source)
 		said = source;
 	if (unread && !SCOPE_STOPS(said))
 		count_unread(ctx, unread - 1);

@@ -353,6 +353,7 @@ static bool frame(size_t i, const char *text, int (*program)(struct made_packet 
 #define LABEL_IF     130
 #define LABEL_TWO    131
 #define LABEL_SOON   132 /* a ban that ends, beside a scope */
+#define LABEL_SCTP   133
 
 static const struct {
 	__u8 label;
@@ -364,10 +365,13 @@ static const struct {
 	{ LABEL_SSH, "45.0.4.4" },	 { LABEL_SSH, "2001:db8:4::4" },    { LABEL_NET, "45.0.5.5" },
 	{ LABEL_NET, "2001:db8:5::5" },	 { LABEL_IF, "45.0.6.6" },	    { LABEL_IF, "2001:db8:6::6" },
 	{ LABEL_TWO, "45.0.7.7" },	 { LABEL_TWO, "2001:db8:7::7" },    { LABEL_SOON, "45.0.8.8" },
-	{ LABEL_SOON, "2001:db8:8::8" },
+	{ LABEL_SOON, "2001:db8:8::8" }, { LABEL_SCTP, "45.0.9.9" },	    { LABEL_SCTP, "2001:db8:99::9" },
+	{ LABEL_A, "64:ff9b::45.0.4.4" },	 { LABEL_A, "224.0.0.0/4" },	    { LABEL_A, "255.255.255.254/31" },
+	{ LABEL_A, "ff00::/8" },
 };
 
-static void make_scopes(void)
+/* Few: of one network and one interface, and none that only counts. */
+static void make_scopes(bool few)
 {
 	static const struct {
 		const char *text;
@@ -376,23 +380,26 @@ static void make_scopes(void)
 	} of[] = { { "tcp/22", 10, false },
 		   { "udp to 203.0.113.0/24,2001:db8:cb::/48", 11, false },
 		   { "on edge0", 12, false },
+		   { "sctp/22,113", 14, false },
 		   { "tcp/80", 13, true } };
-	struct scoped scoped[4];
+	const size_t n = few ? 4 : 5;
+	struct scoped scoped[5];
 
 	memset(scoped, 0, sizeof(scoped));
-	for (size_t i = 0; i < 4; i++) {
-		ENOUGH(!scope_parse(&scoped[i].scope, of[i].text));
+	for (size_t i = 0; i < n; i++) {
+		ENOUGH(!scope_parse(&scoped[i].scope, few && i == 1 ? "udp to 203.0.113.0/24" : of[i].text));
 		scoped[i].label = of[i].label;
 		scoped[i].counts = of[i].counts;
 	}
-	ENOUGH(!scopes_make(&given_scopes, scoped, 4));
+	ENOUGH(!scopes_make(&given_scopes, scoped, n));
 	for (size_t i = 0; i < given_scopes.names; i++)
 		given_scopes.on[i].ifindex = 3;
 	given_scopes.of[LABEL_ENDS] = SCOPE_ENDS;
 	given_scopes.of[LABEL_SSH] = 1;
 	given_scopes.of[LABEL_NET] = 2;
 	given_scopes.of[LABEL_IF] = 4;
-	given_scopes.of[LABEL_TWO] = 1 | 8;
+	given_scopes.of[LABEL_SCTP] = 8;
+	given_scopes.of[LABEL_TWO] = few ? 1 : 1 | 16;
 	given_scopes.of[LABEL_SOON] = SCOPE_ENDS | 1;
 }
 
@@ -415,7 +422,15 @@ static void fixed_seeds(struct generation *g)
 			((0x1111111111111111 * (i + 1)) & ~SALT_WIDE) | (g->rung[i].length > 64 ? SALT_WIDE : 0);
 }
 
-enum { WORLD_SCOPED = 1, WORLD_ENDS = 2, WORLD_CODES = 4, WORLD_ALONE = 8, WORLD_INNER = 16, WORLD_EMBEDDED = 32 };
+enum {
+	WORLD_SCOPED = 1,
+	WORLD_ENDS = 2,
+	WORLD_CODES = 4,
+	WORLD_ALONE = 8,
+	WORLD_INNER = 16,
+	WORLD_EMBEDDED = 32,
+	WORLD_FEW = 64
+};
 
 static void make_world(unsigned int how)
 {
@@ -431,10 +446,11 @@ static void make_world(unsigned int how)
 	for (size_t i = 0; i < sizeof(world) / sizeof(*world); i++) {
 		struct addr first;
 		unsigned int length;
-		bool scoped = world[i].label >= LABEL_SSH && world[i].label <= LABEL_SOON;
+		bool scoped = world[i].label >= LABEL_SSH && world[i].label <= LABEL_SCTP;
 
 		if ((scoped && !(how & WORLD_SCOPED)) || (world[i].label == LABEL_ENDS && !(how & WORLD_ENDS)) ||
-		    (world[i].label == LABEL_SOON && !(how & WORLD_ENDS)))
+		    (world[i].label == LABEL_SOON && !(how & WORLD_ENDS)) ||
+		    (world[i].label == LABEL_SHADOW && how & WORLD_FEW))
 			continue;
 		ENOUGH(!prefix_parse(world[i].prefix, strlen(world[i].prefix), &first, &length));
 		ENOUGH(!ranges_add_prefix(&sets[n], first, length) && !ranges_finish(&sets[n]));
@@ -463,7 +479,9 @@ static void make_world(unsigned int how)
 	given.ends = how & WORLD_ENDS ? 1 : 0;
 	given.scoped = how & WORLD_SCOPED ? 1 : 0;
 	if (how & WORLD_SCOPED)
-		make_scopes();
+		make_scopes(how & WORLD_FEW);
+	if (how & WORLD_FEW)
+		given.shadows = 0;
 }
 
 static void end_world(void)
