@@ -359,14 +359,14 @@ static const struct {
 	__u8 label;
 	const char *prefix;
 } world[] = {
-	{ LABEL_LIVE, "45.0.0.1" },	 { LABEL_LIVE, "2001:db8:1::/48" }, { LABEL_ENDS, "45.0.0.9" },
-	{ LABEL_ENDS, "2001:db8:9::9" }, { LABEL_A, "45.0.1.0/24" },	    { LABEL_A, "45.0.2.5" },
-	{ LABEL_A, "2001:db8:2::5" },	 { LABEL_SHADOW, "45.0.3.3" },	    { LABEL_SHADOW, "2001:db8:3::3" },
-	{ LABEL_SSH, "45.0.4.4" },	 { LABEL_SSH, "2001:db8:4::4" },    { LABEL_NET, "45.0.5.5" },
-	{ LABEL_NET, "2001:db8:5::5" },	 { LABEL_IF, "45.0.6.6" },	    { LABEL_IF, "2001:db8:6::6" },
-	{ LABEL_TWO, "45.0.7.7" },	 { LABEL_TWO, "2001:db8:7::7" },    { LABEL_SOON, "45.0.8.8" },
-	{ LABEL_SOON, "2001:db8:8::8" }, { LABEL_SCTP, "45.0.9.9" },	    { LABEL_SCTP, "2001:db8:99::9" },
-	{ LABEL_A, "64:ff9b::45.0.4.4" },	 { LABEL_A, "224.0.0.0/4" },	    { LABEL_A, "255.255.255.254/31" },
+	{ LABEL_LIVE, "45.0.0.1" },	  { LABEL_LIVE, "2001:db8:1::/48" }, { LABEL_ENDS, "45.0.0.9" },
+	{ LABEL_ENDS, "2001:db8:9::9" },  { LABEL_A, "45.0.1.0/24" },	     { LABEL_A, "45.0.2.5" },
+	{ LABEL_A, "2001:db8:2::5" },	  { LABEL_SHADOW, "45.0.3.3" },	     { LABEL_SHADOW, "2001:db8:3::3" },
+	{ LABEL_SSH, "45.0.4.4" },	  { LABEL_SSH, "2001:db8:4::4" },    { LABEL_NET, "45.0.5.5" },
+	{ LABEL_NET, "2001:db8:5::5" },	  { LABEL_IF, "45.0.6.6" },	     { LABEL_IF, "2001:db8:6::6" },
+	{ LABEL_TWO, "45.0.7.7" },	  { LABEL_TWO, "2001:db8:7::7" },    { LABEL_SOON, "45.0.8.8" },
+	{ LABEL_SOON, "2001:db8:8::8" },  { LABEL_SCTP, "45.0.9.9" },	     { LABEL_SCTP, "2001:db8:99::9" },
+	{ LABEL_A, "64:ff9b::45.0.4.4" }, { LABEL_A, "224.0.0.0/4" },	     { LABEL_A, "255.255.255.254/31" },
 	{ LABEL_A, "ff00::/8" },
 };
 
