@@ -93,7 +93,7 @@ static void random_trials(void)
 {
 	static const char *const settings[TRIALS] = { "fpr", "k", "exact", "labels", "headroom", "embedded" };
 
-	for (int i = 0; i < 200; i++) {
+	for (int i = 0; i < 100; i++) {
 		struct state *s = opened(true);
 		char name[LIST_NAME_MAX] = "";
 		int err;
