@@ -31,6 +31,7 @@ static struct {
 static pid_t we;
 static bool sanitized;
 static unsigned int interrupts; /* so many of the calls that wait */
+static bool takes_nothing;	/* once */
 static size_t at_once;		/* of bytes, at most */
 static uint64_t free_now;
 
@@ -212,6 +213,11 @@ static ssize_t given_read(int fd, void *to, size_t size)
 
 static ssize_t given_write(int fd, const void *from, size_t size)
 {
+	if (takes_nothing) {
+		takes_nothing = false;
+		errno = EINTR;
+		return 0;
+	}
 	if (interrupts) {
 		interrupts--;
 		errno = EINTR;
@@ -280,6 +286,7 @@ static void runs(int input, const char *fails, int with, const char *child, cons
 	err = confined_start(&c, input, 4711, work, (char[]){ "works" });
 	CHECK(!err && c.pid > 0 && c.answer == seen->lies[0], "%d: it does not start", err);
 	err = confined_end(&c, how, sizeof(how));
+	CHECK(!c.pid && c.answer == -1, "%d and %d are left", (int)c.pid, c.answer);
 	CHECK(!strcmp(how, ends) && !err == !strcmp(ends, "it ended with 0"), "%s fails: %s, not %s",
 	      fails ? fails : "nothing", how, ends);
 	CHECK(!strcmp(seen->child, child), "%s fails: '%s', not '%s'", fails ? fails : "nothing", seen->child, child);
@@ -342,6 +349,8 @@ static void does_not_start(void)
 static void memory(void)
 {
 	const size_t least = (size_t)512 << 20;
+	struct confined c;
+	char how[96];
 
 	free_now = 2 * least + 2;
 	CHECK(confined_memory(0) == least + 1, "%zu", confined_memory(0));
@@ -350,6 +359,11 @@ static void memory(void)
 	CHECK(confined_memory(0) == least, "%zu", confined_memory(0));
 	free_now = 0;
 	CHECK(confined_memory(0) == least, "%zu", confined_memory(0));
+	/* So much it may take. */
+	memset(seen, 0, sizeof(*seen));
+	CHECK(!confined_start(&c, -1, 0, work, (char[]){ "works" }) && !confined_end(&c, how, sizeof(how)) &&
+		      strstr(seen->child, ";memory 536870912;"),
+	      "'%s'", seen->child);
 }
 
 /* However often something comes between, and however little comes at once. */
@@ -371,6 +385,8 @@ static void interrupted(void)
 	}
 	at_once = 0;
 	CHECK(confined_tell(pipes[1], "answers", 0), "nothing is told wrongly");
+	takes_nothing = true;
+	CHECK(!confined_tell(pipes[1], "answers", 7) && !takes_nothing, "it goes on where nothing is taken");
 	CHECK(!confined_tell(pipes[0], "a", 1), "it tells where nobody listens");
 	/* One that somebody else has waited for. */
 	memset(seen, 0, sizeof(*seen));
