@@ -51,9 +51,11 @@ __attribute__((format(printf, 1, 2))) static bool call(const char *fmt, ...)
 	return !seen->fails || strcmp(calls + n, seen->fails) != 0;
 }
 
+#define INPUT 77 /* a descriptor, of which only its number is used */
+
 static const char *name_of(int fd)
 {
-	return fd == seen->lies[0] ? "out" : fd == seen->lies[1] ? "in" : fd == 0 ? "input" : "another";
+	return fd == seen->lies[0] ? "out" : fd == seen->lies[1] ? "in" : fd == INPUT ? "input" : "another";
 }
 
 static int given_pipe2(int pipes[2], int flags)
@@ -197,6 +199,8 @@ static int given_calls(const struct sock_filter *filter, size_t n)
 		list_is_good &= verdict(filter, n, CALLS_ARCHITECTURE, does_without[i]) == (SECCOMP_RET_ERRNO | EPERM);
 	list_is_good &=
 		allowed == sizeof(does) / sizeof(*does) && refused == sizeof(does_without) / sizeof(*does_without);
+	/* The architecture, and the call's number; two for each call, and the end. */
+	list_is_good &= n == 4 + 2 * (allowed + refused) + 1;
 	return call(list_is_good ? "calls" : "other calls") ? 0 : -errno;
 }
 #endif
@@ -305,24 +309,24 @@ static void gives_up(void)
 					     "files 0",		  "user",	 "drop",
 					     "with its parent 9", "still there", "calls" };
 
-	runs(0, NULL, 0, ALL, "it ended with 0");
+	runs(INPUT, NULL, 0, ALL, "it ended with 0");
 	for (size_t i = 0; i < sizeof(steps) / sizeof(*steps); i++) {
 		const char *at = strstr(ALL, steps[i]);
 		char child[sizeof(ALL)];
 
 		snprintf(child, sizeof(child), "%.*s", (int)(at - ALL + (ptrdiff_t)strlen(steps[i])), ALL);
-		runs(0, steps[i], EPERM, child, "it ended with 1");
+		runs(INPUT, steps[i], EPERM, child, "it ended with 1");
 	}
 	/* Kernels that have no such list. */
-	runs(0, "calls", EINVAL, ALL, "it ended with 0");
-	runs(0, "calls", ENOSYS, ALL, "it ended with 0");
+	runs(INPUT, "calls", EINVAL, ALL, "it ended with 0");
+	runs(INPUT, "calls", ENOSYS, ALL, "it ended with 0");
 	/* Without an input, 0 is closed. */
 	runs(-1, NULL, 0, BEGINS "close 0;in is 1;close from 2;memory 4711;" GIVES_UP ";calls;works 1",
 	     "it ended with 0");
 	runs(-1, "close 0", EBADF, BEGINS "close 0", "it ended with 1");
 	/* A sanitizer says on 2 what it finds, and makes calls of its own. */
 	sanitized = true;
-	runs(0, NULL, 0, BEGINS "input is 0;in is 1;close from 3;" GIVES_UP ";works 1", "it ended with 0");
+	runs(INPUT, NULL, 0, BEGINS "input is 0;in is 1;close from 3;" GIVES_UP ";works 1", "it ended with 0");
 	sanitized = false;
 }
 
@@ -381,7 +385,9 @@ static void interrupted(void)
 		CHECK(confined_tell(pipes[1], "answers", 7) && !interrupts, "it does not tell all");
 		c.answer = pipes[0];
 		interrupts = 2;
+		CHECK(confined_tell(pipes[1], "again", 5), "it does not tell all");
 		CHECK(!confined_answer(&c, got, 7) && !interrupts && !strcmp(got, "answers"), "'%s'", got);
+		CHECK(!confined_answer(&c, got, 5) && !strcmp(got, "againrs"), "then '%s'", got);
 	}
 	at_once = 0;
 	CHECK(confined_tell(pipes[1], "answers", 0), "nothing is told wrongly");

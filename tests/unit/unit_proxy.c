@@ -11,6 +11,18 @@
 #include "fetch/proxy.h"
 #include "ktap.h"
 
+static int no_read; /* an error */
+
+static ssize_t given_read(int fd, void *to, size_t n)
+{
+	errno = no_read;
+	return no_read ? -1 : read(fd, to, n);
+}
+
+#define read given_read
+#include "fetch/proxy.c"
+#undef read
+
 static char directory[200], file[220];
 
 static void write_file(const char *text, size_t n, mode_t mode)
@@ -83,6 +95,9 @@ static void refused(void)
 	reads("http://name:secret@a\n", 21, 0644, "", EACCES);
 	reads("http://name:secret@a\n", 21, 0640, "", EACCES);
 	reads("http://a\n", 9, 0622, "", EPERM);
+	no_read = EIO;
+	reads("http://a\n", 9, 0600, "", EIO);
+	no_read = 0;
 }
 
 /* To the byte. */

@@ -29,6 +29,7 @@
 static struct {
 	unsigned char bytes[1 << 20];
 	size_t n, heard;
+	unsigned int tries, moves;
 	unsigned int parts, most; /* so many parts are told before nobody listens; 0: all */
 } * told;
 #define said (*told)
@@ -65,6 +66,7 @@ static void *given_zeroes(size_t n, size_t size)
 
 static bool given_tell(int answer, const void *from, size_t size)
 {
+	said.tries++;
 	if (said.most && said.parts == said.most)
 		return false;
 	ENOUGH(answer == 1 && said.n + size <= sizeof(said.bytes));
@@ -146,6 +148,7 @@ static void given_progress(struct reader *reader)
 static void given_move(struct input *input, int fd)
 {
 	ENOUGH(!input && !fd);
+	said.moves++;
 }
 
 static struct network network_of(size_t i)
@@ -241,7 +244,7 @@ static int reads(const struct reader_options *options, struct ranges *set)
 
 	memset(&report, 0, sizeof(report));
 	strcpy(error, "");
-	said.heard = said.parts = 0;
+	said.heard = said.parts = said.tries = said.moves = 0;
 	process.ended = process.stopped = process.shown = 0;
 	heard.n = 0;
 	heard.good = true;
@@ -279,8 +282,8 @@ static void round_trip(size_t n4, size_t n6, unsigned int bytes, unsigned int pa
 	said.n = 0;
 	err = reads(&options, &set);
 	CHECK(!err && !error[0] && process.stopped == 1, "%zu and %zu ranges: %s", n4, n6, error);
-	CHECK(said.parts == parts && said.heard == said.n, "%zu and %zu ranges in %u parts, not %u", n4, n6, said.parts,
-	      parts);
+	CHECK(said.parts == parts && said.heard == said.n && said.moves == 1, "%zu and %zu ranges in %u parts, not %u",
+	      n4, n6, said.parts, parts);
 	CHECK(set.n4 == n4 && set.n6 == n6 && !set.v4 == !n4 && !set.v6 == !n6 && set.room4 == n4 && set.room6 == n6 &&
 		      set.settled4 == n4 && set.settled6 == n6 && set.duplicates == 7,
 	      "%zu and %zu ranges, not %zu and %zu", set.n4, set.n6, n4, n6);
@@ -379,7 +382,8 @@ static void nobody_listens(void)
 		said.n = 0;
 		process.how = "it was killed";
 		options.each = said.most < 2 ? on_entry : NULL;
-		CHECK(err_is(reads(&options, &set), EIO) && said.parts == said.most && process.ended == 1,
+		CHECK(err_is(reads(&options, &set), EIO) && said.parts == said.most && process.ended == 1 &&
+			      said.tries <= said.most + 2,
 		      "%u: %u parts", said.most, said.parts);
 		CHECK(!strcmp(error, "it: the process that reads it did not come to an end: it was killed"), "'%s'",
 		      error);
@@ -653,7 +657,7 @@ static void joints(void)
 		struct range4 first, second;
 		bool good;
 	} four[] = {
-		{ { 5, 9 }, { 11, 12 }, true },
+		{ { 0, 9 }, { 11, 12 }, true },
 		{ { 5, 9 }, { 10, 12 }, false },
 		{ { 5, 9 }, { 9, 12 }, false },
 		{ { 5, 9 }, { 1, 2 }, false },
@@ -698,11 +702,55 @@ static void joints(void)
 	forge(&end);
 	add(PART_RANGES6, (struct range6[]){ { 1, 1 }, { 5, 5 } }, 2 * sizeof(struct range6));
 	believed(false, "one more than it said");
+	end = ending(2, 0);
+	forge(&end);
+	add(PART_RANGES4, (unsigned char[]){ 2 }, 1);
+	add(PART_RANGES4, (unsigned char[]){ 8, 2 }, 2);
+	believed(false, "one more than it said");
 	end = ending(0, 2);
 	forge(&end);
 	add(PART_RANGES6, (struct range6[]){ { 1, 1 } }, sizeof(struct range6));
 	add(PART_RANGES6, (struct range6[]){ { 5, 5 }, { 9, 9 } }, 2 * sizeof(struct range6));
 	believed(false, "one more than it said");
+}
+
+static int on_unclean(void *arg, int family, ip6 lo, ip6 hi, const struct network *network)
+{
+	static const struct network clean = { .asn = 7, .name = "?a?" };
+
+	(void)lo;
+	(void)hi;
+	heard.n++;
+	heard.good &= arg == &heard && family == 4 && !memcmp(network, &clean, sizeof(clean));
+	return 0;
+}
+
+/* What a name has in it is in order for whoever shows it. */
+static void names_are_clean(void)
+{
+	struct reader_options options = { .named = on_unclean, .arg = &heard, .memory = 1 << 24 };
+	static const struct named_entry entry = { .entry = { .family = 4 },
+						  .network = { .asn = 7,
+							       .country = "a\x1b",
+							       .name = "\x1b"
+								       "a\x1b" } };
+	struct ranges set = RANGES_EMPTY;
+	struct ending end = ending(0, 0);
+
+	said.n = 0;
+	add(PART_NAMED, &entry, sizeof(entry));
+	add(PART_END, &end, sizeof(end));
+	CHECK(!reads(&options, &set) && heard.good && heard.n == 1, "%zu, %s", heard.n, error);
+	/* Only where names were asked for, and then nothing but names. */
+	options.named = NULL;
+	CHECK(err_is(reads(&options, &set), EPROTO), "%s", error);
+	options.each = on_entry;
+	CHECK(err_is(reads(&options, &set), EPROTO) && !heard.n, "%s", error);
+	options.named = on_unclean;
+	said.n = 0;
+	add(PART_ENTRIES, &entry.entry, sizeof(entry.entry));
+	add(PART_END, &end, sizeof(end));
+	CHECK(err_is(reads(&options, &set), EPROTO) && !heard.n, "%s", error);
 }
 
 /* Parts that come when it is not their turn, are too long, or of no kind. */
@@ -759,6 +807,7 @@ int main(void)
 		{ "lines that were left out", bad_lines },
 		{ "where parts meet", joints },
 		{ "each in its turn", turns },
+		{ "names are clean", names_are_clean },
 	};
 
 	told = mmap(NULL, sizeof(*told), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
