@@ -119,6 +119,14 @@ static void more_than_places(void)
 	close(fd);
 	for (int i = 0; i < MOST; i++)
 		close_one(i);
+	/* What is written to it is in the file. */
+	if (CHECK(open_one(0), "no file")) {
+		char is = 0;
+
+		files[0].memory[1] = 'w';
+		CHECK(pread(files[0].fd, &is, 1, 1) == 1 && is == 'w', "the file has %d", is);
+		close_one(0);
+	}
 	CHECK(!mapped_file(-1, BYTES, PROT_READ, MAP_SHARED) && errno == EBADF, "no file: %d", errno);
 }
 
