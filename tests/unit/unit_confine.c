@@ -261,12 +261,14 @@ static void a_socket(const char *what, int family, int type, int protocol)
 	said(what, socket(family, type, protocol));
 }
 
-static char beside[64];	   /* a file that everybody may read */
+/* A file that everybody may read; where it stands is no way to open it. */
+static char beside[64] __attribute__((aligned(4096)));
 static int six = AF_INET6; /* where the kernel has it */
 
 static void calls(void)
 {
 	char *const none[] = { NULL };
+	struct sigaction pipes, sizes;
 	struct rlimit limit;
 
 	a_socket("TCP", AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -282,8 +284,18 @@ static void calls(void)
 	said("reads another", open(beside, O_RDONLY | O_CLOEXEC));
 	said("writes", open(beside, O_WRONLY));
 	said("reads and writes", open(beside, O_RDWR));
+#ifdef __NR_open
+	said("writes by the old call", syscall(__NR_open, beside, O_WRONLY));
+#else
+	errno = EPERM;
+	said("writes by the old call", -1);
+#endif
 	said("cuts", open(beside, O_RDONLY | O_TRUNC));
 	said("makes a file", open("/etc/xdp-bloom-new", O_RDONLY | O_CREAT, 0600));
+	said("ignores SIGPIPE and SIGXFSZ", !sigaction(SIGPIPE, NULL, &pipes) && !sigaction(SIGXFSZ, NULL, &sizes) &&
+							    pipes.sa_handler == SIG_IGN && sizes.sa_handler == SIG_IGN
+						    ? 0
+						    : -1);
 	said("starts a program", execve("/bin/true", none, none));
 	said("a process", syscall(__NR_clone, SIGCHLD, 0, 0, 0, 0));
 	said("its limits", syscall(__NR_prlimit64, 0, RLIMIT_CORE, NULL, &limit));
@@ -315,7 +327,8 @@ static void as_its_child(const struct confinement *c)
 }
 
 static const char refusals[] =
-	"writes: EPERM\nreads and writes: EPERM\ncuts: EPERM\nmakes a file: EPERM\n"
+	"writes: EPERM\nreads and writes: EPERM\nwrites by the old call: EPERM\ncuts: EPERM\nmakes a file: EPERM\n"
+	"ignores SIGPIPE and SIGXFSZ: yes\n"
 	"starts a program: EPERM\na process: EPERM\nits limits: EPERM\nprctl: EPERM\nbpf: EPERM\n"
 	"ptrace: EPERM\nmounts: ENOSYS\nexecveat: EPERM\n";
 
