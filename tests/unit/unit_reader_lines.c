@@ -251,6 +251,53 @@ static void long_ones(void)
 	}
 }
 
+/* As many lines as are looked at; and one that the window cuts is none of them. */
+static void looked_at(void)
+{
+	static char text[1 << 19];
+	struct reader_options o = { 0 };
+	size_t n = 0;
+
+	for (int i = 0; i < 256; i++)
+		n += (size_t)sprintf(text + n, "1.2.3.4%s\n", i < 128 ? " # none" : " label");
+	printf("half of them:");
+	read_once(text, n, &o);
+	n += (size_t)sprintf(text + n, "1.2.3.4 label\n");
+	printf("half of them, and one more:");
+	read_once(text, n, &o);
+	memcpy(text, "1.2.3.4 label ", 14);
+	printf("half of them and one:");
+	read_once(text, n, &o);
+	n = 0;
+	for (int i = 0; i < 20000; i++)
+		n += (size_t)sprintf(text + n, "10.0.%d.%d a label\n", i / 256, i % 256);
+	printf("lines that the window cuts:");
+	read_once(text, n, &o);
+	/* One that is too long between others. */
+	n = (size_t)sprintf(text, "1.2.3.4\nx\n1.2.3.5\n");
+	memset(text + n, 'y', 200000);
+	n += 200000;
+	n += (size_t)sprintf(text + n, "\n1.2.3.6\nz\n");
+	printf("too long:");
+	read_text(text, n, o);
+	for (int labels = 2; labels <= 3; labels++) {
+		n = 0;
+		for (int i = 0; i < 5; i++) {
+			memset(text + n, 'x', 60000);
+			memcpy(text + n, i < labels || i == 4 ? "1.2.3.4 a" : "1.2.3.4 #", 9);
+			n += 60000;
+			text[n++] = '\n';
+		}
+		printf("%d of four, and a fifth:", labels);
+		read_once(text, n, &o);
+	}
+	OF(NULL, "", "1.2.3.4\n1.2.3.5 x\n1.2.3.6 y", "1.2.3.4\n1.2.3.5 x\n1.2.3.6 y\n",
+	   "a\t\"1.2.3.4\"\r\nb\t\"1.2.3.5\"\r\n", "nulx\n", "nul \n", "[\t\"1.2.3.4\"]", "[\r\"1.2.3.4\"]",
+	   "[\n\"1.2.3.4\"]", "[\v\"1.2.3.4\"]", "{\r\"ip\":\"1.2.3.4\"}");
+	OF(NULL, "cc=DE", "[{\"ip\":\"1.0.0.1\",\"cc\":\"DE\"}]", "{\"ip\":\"1.0.0.1\",\"cc\":\"DE\"}\n",
+	   "ip,cc\n1.0.0.1,DE\n");
+}
+
 /* As many lines as are kept of those that are left out, and one more. */
 static void many_bad(void)
 {
@@ -276,6 +323,7 @@ static const struct scene scenes[] = {
 	{ "sets of nft", sets_of_nft },
 	{ "which format it is", detected },
 	{ "long ones", long_ones },
+	{ "how much is looked at", looked_at },
 	{ "many that are left out", many_bad },
 };
 
