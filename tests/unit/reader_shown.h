@@ -60,6 +60,8 @@ static int read_once(const char *text, size_t len, struct reader_options *o)
 		printf(" | %s, %d lines, %d entries, %d bad, %d masked, %d twice, %d merged\n", report.format,
 		       (int)report.lines, (int)report.entries, (int)report.bad, (int)report.masked,
 		       (int)report.duplicates, (int)report.merged);
+	if (report.masked)
+		printf("  masked: %s\n", report.masked_text);
 	for (uint64_t i = 0; i < report.bad && i < READER_BAD_MAX; i++)
 		printf("  left out: %s\n", without_library(report.bad_text[i]));
 	ranges_free(&set);
