@@ -161,6 +161,30 @@ static void sets_of_nft(void)
 	   "table {", "table x\n{ 1.2.3.4 }\n");
 }
 
+/* Words as long as they may be, and a byte longer; and a NUL. */
+static void words_of_nft(void)
+{
+	struct reader_options o = { .format = "nft" };
+	char text[300];
+
+	for (size_t n = 127; n <= 129; n++) {
+		size_t at = (size_t)sprintf(text, "\nadd set x ");
+
+		memset(text + at, 'w', n);
+		sprintf(text + at + n, "\nadd element x {\n1.2.3.4 }\n");
+		read_once(text, strlen(text), &o);
+		text[at] = '"';
+		text[at + n - 1] = '"';
+		read_once(text, strlen(text), &o);
+	}
+	read_once("{ 1.2.3.4,\n1.2.3\0.5 }", 20, &o);
+	read_once("\0", 1, &o);
+	OF("nft", "", "\nelements\n\n", "\nset x {\nelements = 1.2.3.4\n}\n", "\n{\n1.2.3.4\n=\n}\n", "\n{\n=\n}\n",
+	   "\nflush set x\n\n{ 1.2.3.4", "table x\n{\n}\n}\n", "flush x\n\nflush y {", "\n\n{ 1.2.3.4,\n\n",
+	   "{ 1.2.3.4\n\nx\n}", "\n\"", "\n{\n\"a\n", "{ 1.2.3.4, # {\n1.2.3.5 } # }\n", "# {\n{ 1.2.3.4 }",
+	   "add#x {\n", "define x#y = { 1.2.3.4 }");
+}
+
 /* Which format it is. */
 static void detected(void)
 {
@@ -323,6 +347,7 @@ static const struct scene scenes[] = {
 	{ "sets of ipset", ipset },
 	{ "columns", columns_of_csv },
 	{ "sets of nft", sets_of_nft },
+	{ "words of nft", words_of_nft },
 	{ "which format it is", detected },
 	{ "long ones", long_ones },
 	{ "how much is looked at", looked_at },
