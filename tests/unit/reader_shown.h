@@ -15,9 +15,9 @@
 #define reader_parse_apart reader_parse
 #include "sets/reader.c"
 
-static bool hidden;
+__attribute__((unused)) static bool hidden;
 
-static void put_range(int family, ip6 lo, ip6 hi)
+__attribute__((unused)) static void put_range(int family, ip6 lo, ip6 hi)
 {
 	char first[PREFIX_TEXT_MAX], last[PREFIX_TEXT_MAX];
 
@@ -69,7 +69,7 @@ static int read_once(const char *text, size_t len, struct reader_options *o)
 }
 
 /* What is not read is read once more, without its damaged lines, where it has others. */
-static void read_text(const char *text, size_t len, struct reader_options o)
+__attribute__((unused)) static void read_text(const char *text, size_t len, struct reader_options o)
 {
 	if (read_once(text, len, &o) && len && memchr(text, '\n', len - 1)) {
 		o.skip_bad = true;
@@ -77,7 +77,7 @@ static void read_text(const char *text, size_t len, struct reader_options o)
 	}
 }
 
-static void of_texts(const char *const *texts, size_t n, const char *format, const char *where)
+__attribute__((unused)) static void of_texts(const char *const *texts, size_t n, const char *format, const char *where)
 {
 	struct reader_options o = { .format = format };
 
