@@ -157,11 +157,13 @@ static ssize_t all_of(struct input *in, size_t piece)
 
 	if (err)
 		return err;
+	memset(got, 0, sizeof(got));
 	do {
 		n = input_read(in, got + done, done + piece < sizeof(got) ? piece : sizeof(got) - done, &why);
 		if (n < 0)
 			return n;
 		done += (size_t)n;
+		CHECK(!got[done], "more than it was asked for");
 	} while (n && done < sizeof(got));
 	return (ssize_t)done;
 }
@@ -173,7 +175,6 @@ static ssize_t reads_as(size_t n, size_t piece)
 	int fd;
 
 	why = "none";
-	memset(got, 0, sizeof(got));
 	in = opened(n, &fd);
 	is = all_of(in, piece);
 	CHECK(is < 0 || input_taken(in) == n, "%llu of %zu bytes are taken", (unsigned long long)input_taken(in), n);
