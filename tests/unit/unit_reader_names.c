@@ -164,7 +164,7 @@ static void taken(void)
 	for (size_t i = 0; i < sizeof(fields) / sizeof(*fields); i++) {
 		printf("%zu:", i);
 		for (enum name_column c = 0; c < NAME_COLUMNS; c++) {
-			struct network n = { .asn = 7, .country = "QQ", .name = "before" };
+			struct network n = { .asn = 7, .country = "QQQ", .name = "before" };
 
 			network_take(&n, c, fields[i], strlen(fields[i]));
 			put(&n);
