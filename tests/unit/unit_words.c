@@ -133,6 +133,9 @@ static void rooms(void)
 {
 	static const char *const words[] = { "\0behind it", "a", "\"", "a b", "\\\"\\", "'#'" };
 
+	CHECK(!words_quote((char[6]){ 0 }, 5, "") && words_quote((char[6]){ 0 }, 6, "") &&
+		      !words_quote((char[8]){ 0 }, 7, "ab") && words_quote((char[8]){ 0 }, 8, "ab"),
+	      "other room than it needs");
 	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++) {
 		char whole[64];
 
