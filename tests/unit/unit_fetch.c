@@ -153,6 +153,13 @@ static void limits(void)
 	CHECK(fetch_request_read(&request, message, strlen(message)) && request.connect == FETCH_CONNECT_SECONDS &&
 		      request.floor == FETCH_FLOOR && request.floor_seconds == FETCH_FLOOR_SECONDS,
 	      "other limits than the default");
+	/* Zeros in front mean nothing. */
+	strcpy(message, "url https://a/\nseconds 040\nconnect 010\nbytes 0100\n");
+	CHECK(fetch_request_read(&request, message, strlen(message)) && request.seconds == 40 &&
+		      request.connect == 10 && request.bytes == 100,
+	      "%llu s", (unsigned long long)request.seconds);
+	strcpy(message, "url https://a/\nseconds 0x40\n");
+	CHECK(!fetch_request_read(&request, message, strlen(message)), "hexadecimal");
 	strcpy(message, "key RWQ\n");
 	CHECK(fetch_request_read(&request, message, strlen(message)) && !strcmp(request.key, "RWQ"), "a key alone");
 	for (int outcome = FETCH_FAILED; outcome <= FETCH_SIGNED; outcome++) {
@@ -174,8 +181,15 @@ static void fits(void)
 	size_t n = fetch_answer_write(message, sizeof(message), &answered);
 
 	CHECK(fetch_answer_write(message, n + 1, &answered) == n && strlen(message) == n, "its length is not enough");
-	for (size_t size = 1; size <= n; size++)
+	for (size_t size = 1; size <= n; size++) {
+		bool beyond = false;
+
+		memset(message, '#', sizeof(message));
 		CHECK(!fetch_answer_write(message, size, &answered), "%zu bytes are in %zu", n, size);
+		for (size_t i = size; i < sizeof(message); i++)
+			beyond |= message[i] != '#';
+		CHECK(!beyond, "more than %zu bytes are written", size);
+	}
 }
 
 /* Texts as long as they may be, and one byte longer. */
