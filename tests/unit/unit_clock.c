@@ -33,7 +33,7 @@ static FILE *given_open(const char *path, const char *how)
 	snprintf(text, sizeof(text), "%s", says);
 	if (*text)
 		return fmemopen(text, strlen(text), how);
-	return fopen("/dev/null", how);
+	return tmpfile();
 }
 
 static int given_close(FILE *file)
