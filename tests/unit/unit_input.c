@@ -278,7 +278,7 @@ static void cut_and_damaged(void)
 
 			packed[at] ^= 0xff;
 			is = reads_as(n, MOST);
-			CHECK(k == 3 || (is == -EBADMSG && why != NULL && strcmp(why, "none") != 0),
+			CHECK(k == 3 || (err_is((int)is, EBADMSG) && why != NULL && strcmp(why, "none") != 0),
 			      "%s, byte %zu: %zd, %s", kinds[k].name, at, is, why);
 			packed[at] ^= 0xff;
 		}
@@ -342,10 +342,10 @@ static void failures(void)
 	int fd;
 
 	why = "none";
-	CHECK(input_open(&in, "/none/such", &why) == -ENOENT && !in && !strcmp(why, "No such file or directory"), "%s",
-	      why);
+	CHECK(err_is(input_open(&in, "/none/such", &why), ENOENT) && !in && !strcmp(why, "No such file or directory"),
+	      "%s", why);
 	fails = NO_INPUT;
-	CHECK(input_open(&in, "-", &why) == -ENOMEM && !in && !strcmp(why, "Cannot allocate memory"), "%s", why);
+	CHECK(err_is(input_open(&in, "-", &why), ENOMEM) && !in && !strcmp(why, "Cannot allocate memory"), "%s", why);
 	input_close(NULL);
 	for (size_t i = 0; i < sizeof(memory) / sizeof(*memory); i++) {
 		size_t n = kinds[memory[i].kind].pack(packed, given, 100);

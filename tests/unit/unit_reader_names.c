@@ -231,21 +231,8 @@ static void long_names(void)
 
 static void cleaned(void)
 {
-	static const char countries[][4] = { "DE",
-					     "AA",
-					     "ZZ",
-					     "A",
-					     "",
-					     "@A",
-					     "A@",
-					     "[A",
-					     "A[",
-					     "de",
-					     "Dx",
-					     "xD",
-					     "DE1",
-					     "\x1b"
-					     "A" };
+	static const char countries[][4] = { "DE", "AA", "ZZ", "A",  "",   "@A",  "A@",
+					     "[A", "A[", "de", "Dx", "xD", "DE1", { '\x1b', 'A' } };
 	struct network n;
 
 	for (size_t i = 0; i < sizeof(countries) / sizeof(*countries); i++) {
