@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What each of several sets holds alone, against sets minus the union of the others. */
+#include <errno.h>
+
+#include "base/log.h"
 #include "ktap.h"
 #include "sets/alone.h"
 
@@ -62,9 +65,32 @@ static void at_random(void)
 	}
 }
 
+/* As many sets as there may be: each has one address of its own, and one that all have. */
+static void many(void)
+{
+	static struct ranges sets[ALONE_MOST + 1];
+	static struct alone alone[ALONE_MOST + 1];
+	bool good = true;
+
+	for (size_t i = 0; i <= ALONE_MOST; i++)
+		CHECK(!ranges_add4(&sets[i], 5, 5) &&
+			      !ranges_add4(&sets[i], (uint32_t)(100 + 2 * i), (uint32_t)(100 + 2 * i)) &&
+			      !ranges_add6(&sets[i], 100 + 2 * i, 100 + 2 * i) && !ranges_finish(&sets[i]),
+		      "no memory");
+	CHECK(!ranges_alone(sets, ALONE_MOST, alone), "%d are too many", ALONE_MOST);
+	for (size_t i = 0; i < ALONE_MOST; i++)
+		good &= alone[i].v4 == 1 && alone[i].v6 == 1;
+	CHECK(good, "each has another number");
+	CHECK(err_is(ranges_alone(sets, ALONE_MOST + 1, alone), E2BIG), "%d are not too many", ALONE_MOST + 1);
+	for (size_t i = 0; i <= ALONE_MOST; i++) {
+		ranges_free(&sets[i]);
+		sets[i] = RANGES_EMPTY;
+	}
+}
+
 int main(void)
 {
-	static const struct ktap_case cases[] = { { "sets at random", at_random } };
+	static const struct ktap_case cases[] = { { "sets at random", at_random }, { "as many as may be", many } };
 
 	return ktap_run(cases, sizeof(cases) / sizeof(*cases));
 }

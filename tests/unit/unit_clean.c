@@ -23,6 +23,8 @@ static void cases(void)
 		{ "\xe2\x82", "??" },
 		{ "\xe2\x82x", "??x" },
 		{ "\xc0\x80 \xc1\x9b \xe0\x80\x9b", "?? ?? ???" }, /* longer than need be */
+		{ "\xc1\xbf \xe0\x9f\xbf \xf0\x8f\xbf\xbf", "?? ??? ????" },
+		{ "\xc2\xa0 \xe0\xa0\x80 \xf0\x90\x80\x80", "\xc2\xa0 \xe0\xa0\x80 \xf0\x90\x80\x80" },
 		{ "\xed\xa0\x80 \xf4\x90\x80\x80 \xf8\x88\x80\x80\x80", "??? ???? ?????" },
 		/* Right to left, of no width, a mark of byte order, a tag, a soft hyphen; then letters that are just
 		   others. */

@@ -94,6 +94,7 @@ static void given_stop(int fd, pid_t pid)
 }
 
 static int waited_ms, interrupts;
+static bool no_time; /* what it answers comes too late */
 static bool no_file;
 
 static int given_poll(struct pollfd *fds, nfds_t n, int milliseconds)
@@ -104,6 +105,11 @@ static int given_poll(struct pollfd *fds, nfds_t n, int milliseconds)
 		errno = EINTR;
 		return -1;
 	}
+	if (no_time) {
+		no_time = false;
+		errno = EINTR; /* of another call */
+		return 0;
+	}
 	return poll(fds, n, 0);
 }
 
@@ -113,6 +119,15 @@ static FILE *given_file(void)
 	return no_file ? NULL : tmpfile();
 }
 
+static int no_look; /* at what was fetched: an error */
+
+static int given_fstat(int fd, struct stat *st)
+{
+	errno = no_look;
+	return no_look ? -1 : fstat(fd, st);
+}
+
+#define fstat	     given_fstat
 #define helper_start given_start
 #define helper_stop  given_stop
 #define poll	     given_poll
@@ -120,6 +135,7 @@ static FILE *given_file(void)
 #include "fetch/client.c"
 #undef poll
 #undef tmpfile
+#undef fstat
 #include "fleet/client.c"
 
 /* --- Fetching --- */
@@ -244,6 +260,19 @@ static void not_started(void)
 	CHECK(err_is(err, EPIPE) && program.stops == 1 && body == -1, "%s", err ? errno_text(err) : "no error");
 }
 
+static void not_looked_at(void)
+{
+	struct fetch_answer is = { .outcome = FETCH_NEW, .bytes = 2 };
+
+	program_is(&is, "12");
+	no_time = true;
+	is_refused(NO_ANSWER);
+	program_is(&is, "12");
+	no_look = EIO;
+	is_refused("what was fetched cannot be read: Input/output error");
+	no_look = 0;
+}
+
 static void signatures(void)
 {
 	static const struct {
@@ -333,6 +362,7 @@ int main(void)
 		{ "with lines of headers", with_headers },
 		{ "answers that are not believed", not_believed },
 		{ "who cannot fetch", not_started },
+		{ "what cannot be looked at", not_looked_at },
 		{ "signatures", signatures },
 		{ "who speaks to the fleet", fleet },
 		{ "who cannot speak to the fleet", fleet_not_started },

@@ -6,6 +6,7 @@
 #include <netinet/in.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -85,16 +86,84 @@ static uid_t given_geteuid(void)
 	return made_up ? effective_user : geteuid();
 }
 
+/* Landlock, where it is made up: its descriptors are real, so that whoever leaves one open is seen. */
+static bool landlock_made_up;
+static int no_ruleset, no_restriction; /* errors */
+static int ruleset = -1;
+static const char *missing = "", *last_opened = "";
+
+static long given_landlock(long number, va_list args)
+{
+	const struct landlock_path_beneath_attr *beneath;
+	const struct landlock_ruleset_attr *attr;
+	int rules;
+
+	if (number == __NR_landlock_create_ruleset) {
+		attr = va_arg(args, void *);
+		line("handles %llx", (unsigned long long)attr->handled_access_fs);
+		line(", %zu bytes", va_arg(args, size_t));
+		line(", %d\n", va_arg(args, int));
+		errno = no_ruleset;
+		return ruleset = no_ruleset ? -1 : open("/", O_PATH | O_CLOEXEC);
+	}
+	rules = va_arg(args, int);
+	if (rules != ruleset || (number != __NR_landlock_add_rule && number != __NR_landlock_restrict_self))
+		abort();
+	if (number == __NR_landlock_restrict_self) {
+		line("no more, %d\n", va_arg(args, int));
+		errno = no_restriction;
+		return no_restriction ? -1 : 0;
+	}
+	if (va_arg(args, int) != LANDLOCK_RULE_PATH_BENEATH)
+		abort();
+	beneath = va_arg(args, void *);
+	line("%s%s: %llx", beneath->parent_fd < 0 ? "no " : "", last_opened,
+	     (unsigned long long)beneath->allowed_access);
+	line(", %d\n", va_arg(args, int));
+	return 0;
+}
+
+static long given_syscall(long number, ...)
+{
+	long value[4] = { 0 };
+	va_list args;
+
+	va_start(args, number);
+	if (landlock_made_up) {
+		value[0] = given_landlock(number, args);
+		va_end(args);
+		return value[0];
+	}
+	for (int i = 0; i < 4; i++)
+		value[i] = va_arg(args, long);
+	va_end(args);
+	return syscall(number, value[0], value[1], value[2], value[3]);
+}
+
+static int given_open(const char *path, int how)
+{
+	if (!landlock_made_up)
+		return open(path, how);
+	if (how != (O_PATH | O_CLOEXEC))
+		abort();
+	last_opened = path;
+	return strcmp(path, missing) ? open("/", how) : -1;
+}
+
 #define rights_limit	    given_limit
 #define rights_limit_memory given_memory
 #define rights_own_user	    given_user
 #define rights_drop	    given_drop
 /* As calls in a list they keep their names. */
-#define getuid()  given_getuid()
-#define geteuid() given_geteuid()
+#define getuid()	given_getuid()
+#define geteuid()	given_geteuid()
+#define syscall		given_syscall
+#define open(path, how) given_open(path, how)
 #include "fetch/confine.c"
 #undef getuid
 #undef geteuid
+#undef syscall
+#undef open
 
 #define IN_MEMORY (SANITIZED ? "" : "memory 256 MiB\n")
 
@@ -136,6 +205,38 @@ static void never_as_root(void)
 	made_up = false;
 }
 
+/* What it may read; a kernel without Landlock does without, and one that fails does not. */
+static void reads_only(void)
+{
+	static const struct {
+		int err;
+		bool goes_on;
+	} errors[] = { { ENOSYS, true }, { EOPNOTSUPP, true }, { EPERM, true }, { EMFILE, false }, { ENOMEM, false } };
+
+	landlock_made_up = true;
+	missing = "/lib64";
+	*seen->text = '\0';
+	CHECK(!only_read("/ca.pem"), "it fails");
+	CHECK(!strcmp(seen->text, "handles 1fff, 8 bytes, 0\n/etc: c, 0\n/usr: c, 0\n/lib: c, 0\n"
+				  "/run/systemd/resolve: c, 0\n/run/resolvconf: c, 0\n/run/NetworkManager: c, 0\n"
+				  "/var/lib/ca-certificates: c, 0\n/ca.pem: 4, 0\nno more, 0\n"),
+	      "%s", seen->text);
+	*seen->text = '\0';
+	CHECK(!only_read("") && !only_read(NULL) && !strstr(seen->text, ": 4"), "%s", seen->text);
+	no_restriction = E2BIG;
+	CHECK(err_is(only_read(NULL), E2BIG), "it goes on without");
+	no_restriction = 0;
+	for (size_t i = 0; i < sizeof(errors) / sizeof(*errors); i++) {
+		*seen->text = '\0';
+		no_ruleset = errors[i].err;
+		CHECK(error_number(only_read(NULL)) == (errors[i].goes_on ? 0 : errors[i].err), "%s",
+		      strerrorname_np(errors[i].err));
+		CHECK(!strchr(seen->text, '/'), "%s", seen->text);
+	}
+	no_ruleset = 0;
+	landlock_made_up = false;
+}
+
 #ifdef CALLS_ARCHITECTURE
 static bool is_there(const char *what)
 {
@@ -160,12 +261,14 @@ static void a_socket(const char *what, int family, int type, int protocol)
 	said(what, socket(family, type, protocol));
 }
 
-static char beside[64];	   /* a file that everybody may read */
+/* A file that everybody may read; where it stands is no way to open it. */
+static char beside[64] __attribute__((aligned(4096)));
 static int six = AF_INET6; /* where the kernel has it */
 
 static void calls(void)
 {
 	char *const none[] = { NULL };
+	struct sigaction pipes, sizes;
 	struct rlimit limit;
 
 	a_socket("TCP", AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -181,8 +284,18 @@ static void calls(void)
 	said("reads another", open(beside, O_RDONLY | O_CLOEXEC));
 	said("writes", open(beside, O_WRONLY));
 	said("reads and writes", open(beside, O_RDWR));
+#ifdef __NR_open
+	said("writes by the old call", syscall(__NR_open, beside, O_WRONLY));
+#else
+	errno = EPERM;
+	said("writes by the old call", -1);
+#endif
 	said("cuts", open(beside, O_RDONLY | O_TRUNC));
 	said("makes a file", open("/etc/xdp-bloom-new", O_RDONLY | O_CREAT, 0600));
+	said("ignores SIGPIPE and SIGXFSZ", !sigaction(SIGPIPE, NULL, &pipes) && !sigaction(SIGXFSZ, NULL, &sizes) &&
+							    pipes.sa_handler == SIG_IGN && sizes.sa_handler == SIG_IGN
+						    ? 0
+						    : -1);
 	said("starts a program", execve("/bin/true", none, none));
 	said("a process", syscall(__NR_clone, SIGCHLD, 0, 0, 0, 0));
 	said("its limits", syscall(__NR_prlimit64, 0, RLIMIT_CORE, NULL, &limit));
@@ -214,7 +327,8 @@ static void as_its_child(const struct confinement *c)
 }
 
 static const char refusals[] =
-	"writes: EPERM\nreads and writes: EPERM\ncuts: EPERM\nmakes a file: EPERM\n"
+	"writes: EPERM\nreads and writes: EPERM\nwrites by the old call: EPERM\ncuts: EPERM\nmakes a file: EPERM\n"
+	"ignores SIGPIPE and SIGXFSZ: yes\n"
 	"starts a program: EPERM\na process: EPERM\nits limits: EPERM\nprctl: EPERM\nbpf: EPERM\n"
 	"ptrace: EPERM\nmounts: ENOSYS\nexecveat: EPERM\n";
 
@@ -281,6 +395,7 @@ int main(void)
 {
 	static const struct ktap_case cases[] = {
 		{ "never as root", never_as_root },
+		{ "what it may read", reads_only },
 		{ "what is left to it", what_is_left },
 	};
 

@@ -153,6 +153,13 @@ static void limits(void)
 	CHECK(fetch_request_read(&request, message, strlen(message)) && request.connect == FETCH_CONNECT_SECONDS &&
 		      request.floor == FETCH_FLOOR && request.floor_seconds == FETCH_FLOOR_SECONDS,
 	      "other limits than the default");
+	/* Zeros in front mean nothing. */
+	strcpy(message, "url https://a/\nseconds 040\nconnect 010\nbytes 0100\n");
+	CHECK(fetch_request_read(&request, message, strlen(message)) && request.seconds == 40 &&
+		      request.connect == 10 && request.bytes == 100,
+	      "%llu s", (unsigned long long)request.seconds);
+	strcpy(message, "url https://a/\nseconds 0x40\n");
+	CHECK(!fetch_request_read(&request, message, strlen(message)), "hexadecimal");
 	strcpy(message, "key RWQ\n");
 	CHECK(fetch_request_read(&request, message, strlen(message)) && !strcmp(request.key, "RWQ"), "a key alone");
 	for (int outcome = FETCH_FAILED; outcome <= FETCH_SIGNED; outcome++) {
@@ -174,8 +181,15 @@ static void fits(void)
 	size_t n = fetch_answer_write(message, sizeof(message), &answered);
 
 	CHECK(fetch_answer_write(message, n + 1, &answered) == n && strlen(message) == n, "its length is not enough");
-	for (size_t size = 1; size <= n; size++)
+	for (size_t size = 1; size <= n; size++) {
+		bool beyond = false;
+
+		memset(message, '#', sizeof(message));
 		CHECK(!fetch_answer_write(message, size, &answered), "%zu bytes are in %zu", n, size);
+		for (size_t i = size; i < sizeof(message); i++)
+			beyond |= message[i] != '#';
+		CHECK(!beyond, "more than %zu bytes are written", size);
+	}
 }
 
 /* Texts as long as they may be, and one byte longer. */
@@ -262,6 +276,7 @@ static void addresses(void)
 					       "2620:fe::5efe:9.9.9.9",
 					       "2001:0:909:909:0:0:f6f6:f6f6",
 					       "64:ff9b:2::1",
+					       "2002:909:909::a00:1",
 					       "fe00::1",
 					       "198.20.0.1",
 					       "192.0.1.1" };
@@ -295,6 +310,8 @@ static void addresses(void)
 					      "2001:4860::5efe:10.0.0.1",
 					      "2001:4860::200:5efe:192.168.0.1",
 					      "2001:0:7f00:1::1",
+					      "2001:0:a00:1:0:0:f6f6:f6f6",
+					      "2002:a00:1::909:909",
 					      "2001:0:808:404:0:0:f5ff:fffe",
 					      "::ffff:10.0.0.1",
 					      "64:ff9b::10.0.0.1",

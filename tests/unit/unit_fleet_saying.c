@@ -80,7 +80,7 @@ static struct ban ban_of(const char *text, const char *why)
 }
 
 /* As a command does: a ban that is new, or changes; or, without a reason, is taken out. */
-static void change(const char *text, const char *why, int64_t expires)
+static void change_due(const char *text, const char *why, int64_t expires, int64_t due)
 {
 	struct ban ban = ban_of(text, why ?: "");
 	struct prefix prefix = { ban.first, ban.length };
@@ -89,10 +89,16 @@ static void change(const char *text, const char *why, int64_t expires)
 	int err;
 
 	ban.expires = expires;
+	ban.due = due;
 	err = why ? state_ban_put(s, &ban, &renewed) : state_ban_drop(s, ban.first, ban.length);
 	err = err ?: state_own_changed(s, &prefix, why ? &ban : NULL, why && !renewed) ?: state_commit(s);
 	CHECK(!err, "%s: %s", text, reason(err));
 	state_close(s);
+}
+
+static void change(const char *text, const char *why, int64_t expires)
+{
+	change_due(text, why, expires, 0);
 }
 
 static struct fleet fleet_is(int64_t *waiting)
@@ -163,6 +169,21 @@ static void everything(void)
 	take("said", "2", soon, "4");
 	is(soon, 4, false, 0);
 	CHECK(seen.said == 2, "%lld batches", (long long)seen.said);
+}
+
+/* An end by the machine's own clock is nothing that the date can move. */
+static void by_its_own_clock(void)
+{
+	int64_t now = time(NULL);
+	long left;
+
+	begin("all");
+	change_due("203.0.113.9", "due", now - 10, clock_boot() + 1000000000000);
+	take("own-is", "-", "0", "");
+	turn();
+	CHECK(sscanf(strstr(said, "+\t203.0.113.9\t") ?: "", "+\t203.0.113.9\t%ld\tdue", &left) == 1 && left > 900000 &&
+		      left <= 1000000,
+	      "'%s'", said);
 }
 
 /* Each prefix as it is when it is said. */
@@ -398,6 +419,24 @@ static void unreadable(void)
 	own.context = &elsewhere;
 	err = saying_turn(&own);
 	CHECK(err && !err_is(err, ENOENT) && !talk.said, "%s", err ? reason(err) : "no error");
+	/* What is there is not known as said before that is kept. */
+	joined("all");
+	change("192.0.2.1", "one", 0);
+	own.again = true;
+	SAYS("+\t192.0.2.1\t0\tone\nbatch\t2\n");
+	own.context = &elsewhere;
+	{
+		char *words[TALK_WORDS] = { (char[]){ "said" }, (char[]){ "2" }, own.epoch, (char[]){ "8" } };
+		int64_t batches = seen.said;
+
+		err = 0;
+		CHECK(saying_take(&own, words, &err) && err && own.is == OWN_SENT && seen.said == batches, "%s",
+		      err ? reason(err) : "no error");
+	}
+	is(own.epoch, 7, false, 1);
+	own.context = &own_context;
+	take("said", "2", own.epoch, "8");
+	is(own.epoch, 8, false, 0);
 }
 
 /* Two machines of one name take turns: each waits longer, up to five minutes; but after a pause it is the first again.
@@ -431,6 +470,7 @@ int main(void)
 	static const struct ktap_case cases[] = {
 		{ "two of one name", two_of_one_name },
 		{ "everything", everything },
+		{ "by its own clock", by_its_own_clock },
 		{ "changes", changes },
 		{ "chosen", chosen },
 		{ "refused", refused },

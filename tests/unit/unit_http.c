@@ -558,6 +558,9 @@ static void sent_on(void)
 		  .header_bytes = 70000 },
 		{ .at = { "2620:fe::fe" }, .status = 308, .to = "https://feeds.example.net/", .takes = 5 },
 		{ .at = { "9.9.9.2" }, .status = 304 });
+	puts("-- and no time is left");
+	FETCHES({ .status = 301, .to = URL "/2", .takes = 300000 }, { .status = 200 });
+	FETCHES({ .status = 301, .to = URL "/2", .takes = 299999 }, { .status = 200 });
 	puts("-- not everywhere");
 	FETCHES({ .status = 301, .to = "https://feeds.exampla/list" }, { .status = 200 });
 	FETCHES({ .status = 301 });

@@ -10,9 +10,11 @@
 #include <time.h>
 
 #include "base/clock.h"
+#include "base/line_probe.h"
 #include "base/memory.h"
 #include "ktap.h"
 
+static unsigned int advices, opened, closed;
 static int64_t now_ns, step; /* each look at the clock takes so long */
 static unsigned int looks;
 static uint64_t free_now;
@@ -20,11 +22,57 @@ static bool no_map;
 static size_t mapped, unmapped;
 static const char *cpu; /* NULL: nothing is said of it */
 
+/*
+ * The lines of a round: all in their order, then, while the clock runs, some at random, each by what the one before has
+ * in it. x: of the random ones, as Knuth's MMIX has them.
+ */
+static struct {
+	uint64_t bytes, n, x, wrong;
+	unsigned int has;
+	unsigned int rounds, begun;
+} chase;
+
+static unsigned int given_read(const volatile unsigned char *memory, uint64_t at)
+{
+	uint64_t lines = chase.bytes / 64, expected = 64 * chase.n;
+
+	if (chase.n >= lines) {
+		chase.x = (chase.x + chase.has) * 6364136223846793005ULL + 1442695040888963407ULL;
+		expected = (uint64_t)((unsigned __int128)(chase.x >> 32) * lines >> 32) * 64;
+	}
+	chase.wrong += at != expected || memory[at] != (at % 4096 ? 0xff : 0);
+	if (chase.n++ < lines) {
+		chase.has = 14; /* of all of them together */
+		return 2U << chase.n % 3;
+	}
+	chase.has = (unsigned int)(at / 64 % 250);
+	return chase.has;
+}
+
+/* Two looks a round: before the random ones, and behind them. */
+static void looked(void)
+{
+	if (!chase.n)
+		return;
+	if (!chase.begun) {
+		chase.wrong += chase.n != chase.bytes / 64;
+		chase.begun = 1;
+		return;
+	}
+	chase.wrong += chase.n != chase.bytes / 64 + 1024;
+	chase.rounds++;
+	if (chase.rounds % LINE_ROUNDS == 0)
+		chase.bytes *= 2;
+	chase.n = chase.begun = 0;
+	chase.x = chase.rounds + 1;
+}
+
 static int64_t given_ns(clockid_t clock)
 {
 	if (clock != CLOCK_THREAD_CPUTIME_ID)
 		abort();
 	looks++;
+	looked();
 	return now_ns += step;
 }
 
@@ -35,8 +83,12 @@ static uint64_t given_available(void)
 
 static void *given_map(void *at, size_t n, int access, int kind, int fd, off_t from)
 {
+	void *is = no_map ? MAP_FAILED : mmap(at, n, access, kind, fd, from);
+
+	if (!no_map)
+		memset(is, 0xff, n);
 	mapped = n;
-	return no_map ? MAP_FAILED : mmap(at, n, access, kind, fd, from);
+	return is;
 }
 
 static int given_unmap(void *at, size_t n)
@@ -47,6 +99,7 @@ static int given_unmap(void *at, size_t n)
 
 static int given_advice(void *at, size_t n, int what)
 {
+	advices++;
 	CHECK(at && n == mapped && what == MADV_NOHUGEPAGE, "%zu bytes: %d", n, what);
 	return 0;
 }
@@ -60,9 +113,18 @@ static FILE *given_open(const char *path, const char *how)
 	if (!cpu)
 		return NULL;
 	snprintf(text, sizeof(text), "%s", cpu);
+	opened++;
 	return fmemopen(text, strlen(text), "r");
 }
 
+static int given_close(FILE *file)
+{
+	closed++;
+	return fclose(file);
+}
+
+#define READ		   given_read
+#define fclose		   given_close
 #define clock_ns	   given_ns
 #define memory_available() given_available()
 #define mmap		   given_map
@@ -85,8 +147,15 @@ static void probed(unsigned int expected)
 	unmapped = 0;
 	looks = 0;
 	now_ns = 1000;
+	advices = 0;
+	memset(&chase, 0, sizeof(chase));
+	chase.bytes = LINE_SIZE(0);
+	chase.x = 1;
 	n = line_probe(ns);
 	CHECK(n == expected, "%u sizes, not %u", n, expected);
+	CHECK(!chase.wrong && chase.rounds == n * LINE_ROUNDS && !chase.n, "%llu other lines are read",
+	      (unsigned long long)chase.wrong);
+	CHECK(advices == !no_map, "%u advices", advices);
 	for (unsigned int i = 0; i < LINE_SIZES; i++)
 		for (int k = 0; k < LINE_ROUNDS; k++)
 			CHECK(ns[i][k] == (i < n ? (double)step / 1024 : -1), "size %u, round %d: %f", i, k, ns[i][k]);
@@ -112,7 +181,7 @@ static void measured(void)
 	no_map = false;
 	/* A look before each size, and two for each of its rounds: the second size is begun before the time is over, or
 	 * not. */
-	step = LINE_BUDGET / 10 + 1;
+	step = LINE_BUDGET / 10;
 	probed(1);
 	step = (LINE_BUDGET - 1) / 10;
 	probed(2);
@@ -171,6 +240,7 @@ static void machines(void)
 	CHECK(!line_machine(), "what says nothing is a machine");
 	cpu = NULL;
 	CHECK(!line_machine(), "what is not there is a machine");
+	CHECK(opened && opened == closed, "%u opened, %u closed", opened, closed);
 }
 
 int main(void)

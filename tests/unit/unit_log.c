@@ -101,6 +101,46 @@ static void by_their_kinds(void)
 	free(said);
 }
 
+/* Two kinds that repeat: each is told of. */
+static void two_kinds(void)
+{
+	static const char wanted[] = "xdp-bloom: x1\nxdp-bloom: y1\nxdp-bloom: 1 more like this: x1\n"
+				     "xdp-bloom: 2 more like this: y1\n";
+	FILE *messages = stderr;
+	char *said;
+	size_t size;
+
+	stderr = open_memstream(&said, &size);
+	log_by_kind(true);
+	for (int i = 1; i <= 3; i++) {
+		if (i < 3)
+			warn("x%d", i);
+		warn("y%d", i);
+	}
+	log_by_kind(false);
+	fclose(stderr);
+	stderr = messages;
+	CHECK(!strcmp(said, wanted), "'%s', not '%s'", said, wanted);
+	free(said);
+}
+
+/* However many errors there were: the last number is followed by the first. */
+static void marks(void)
+{
+	unsigned int before = recorded;
+
+	recorded = MARKS - 1;
+	for (int i = 0; i < 3; i++) {
+		int err = because(-EIO, "it is number %d", i);
+		char wanted[32];
+
+		snprintf(wanted, sizeof(wanted), "it is number %d", i);
+		CHECK(err < -(1 << ERRNO_BITS) && err_is(err, EIO) && !strcmp(reason(err), wanted), "%d: %d, '%s'", i,
+		      err, reason(err));
+	}
+	recorded = before;
+}
+
 /* --- Word for word --- */
 
 static int was[2], to;
@@ -281,6 +321,8 @@ int main(void)
 		{ "a failure on the way back does not hide the first", on_the_way_back },
 		{ "what was not said is no reason", not_said },
 		{ "warnings by their kinds", by_their_kinds },
+		{ "two kinds", two_kinds },
+		{ "marks of errors", marks },
 		{ "many kinds", many_kinds },
 		{ "as text", as_text },
 		{ "as JSON", as_json },

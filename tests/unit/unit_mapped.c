@@ -7,9 +7,36 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/mapped.h"
 #include "bus_error.h"
 #include "ktap.h"
+
+static void *place;	    /* where the next file goes; NULL: anywhere */
+static bool no_other_pages; /* where a file was cut */
+static unsigned int unmapped;
+
+/* Its errno is changed also where it works. */
+static void *given_map(void *at, size_t n, int access, int kind, int fd, off_t from)
+{
+	void *is = kind & MAP_FIXED && no_other_pages
+			   ? MAP_FAILED
+			   : mmap(place ?: at, n, access, place ? kind | MAP_FIXED : kind, fd, from);
+
+	if (is != MAP_FAILED)
+		errno = ERANGE;
+	return is;
+}
+
+static int given_unmap(void *at, size_t n)
+{
+	unmapped++;
+	return munmap(at, n);
+}
+
+#define mmap   given_map
+#define munmap given_unmap
+#include "base/mapped.c"
+#undef mmap
+#undef munmap
 
 #define MOST  16 /* as many as there are places for */
 #define BYTES ((size_t)3 * 65536)
@@ -81,15 +108,71 @@ static void more_than_places(void)
 			return;
 	fd = dup(files[0].fd);
 	errno = 0;
-	CHECK(!mapped_file(fd, BYTES, PROT_READ, MAP_SHARED) && errno == ENOMEM, "one too many: %d", errno);
+	unmapped = 0;
+	CHECK(!mapped_file(fd, BYTES, PROT_READ, MAP_SHARED) && errno == ENOMEM && unmapped == 1, "one too many: %d",
+	      errno);
 	CHECK(!ftruncate(files[9].fd, 0) && !files[9].memory[0] && mapped_is_cut((void *)files[9].memory), "not cut");
 	close_one(9);
+	CHECK(unmapped == 2, "it is mapped still");
 	CHECK(open_one(9) && !mapped_is_cut((void *)files[9].memory), "it was cut before it was there");
 	CHECK(!mapped_file(fd, BYTES, PROT_READ, MAP_SHARED), "one too many");
 	close(fd);
 	for (int i = 0; i < MOST; i++)
 		close_one(i);
+	/* What is written to it is in the file. */
+	if (CHECK(open_one(0), "no file")) {
+		char is = 0;
+
+		files[0].memory[1] = 'w';
+		CHECK(pread(files[0].fd, &is, 1, 1) == 1 && is == 'w', "the file has %d", is);
+		close_one(0);
+	}
 	CHECK(!mapped_file(-1, BYTES, PROT_READ, MAP_SHARED) && errno == EBADF, "no file: %d", errno);
+}
+
+/* One that begins where another ends is another. */
+static void side_by_side(void)
+{
+	char *room;
+
+	if (!bus_errors_say_where()) {
+		ktap_skip(BUS_ERROR_SKIP);
+		return;
+	}
+	room = mmap(NULL, 2 * BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (!CHECK(room != MAP_FAILED, "no room"))
+		return;
+	for (int i = 0; i < 2; i++) {
+		place = room + (size_t)i * BYTES;
+		CHECK(open_one(i), "file %d: %d", i, errno);
+	}
+	place = NULL;
+	CHECK(!ftruncate(files[1].fd, 0) && !files[1].memory[0] && mapped_is_cut((void *)files[1].memory) &&
+		      !mapped_is_cut((void *)files[0].memory) && files[0].memory[0] == 'a' &&
+		      files[0].memory[BYTES - 1] == 'z',
+	      "the other one is cut");
+	for (int i = 0; i < 2; i++)
+		close_one(i);
+}
+
+/* Where there are no other pages for it, the kernel kills. */
+static void no_pages(void)
+{
+	int status = 0;
+	pid_t pid;
+
+	if (!CHECK(open_one(0), "no file"))
+		return;
+	fflush(stdout);
+	pid = fork();
+	if (!pid) {
+		no_other_pages = true;
+		alarm(60);
+		_exit(ftruncate(files[0].fd, 0) ? 0 : files[0].memory[0]);
+	}
+	CHECK(waitpid(pid, &status, 0) == pid && WIFSIGNALED(status) && WTERMSIG(status) == SIGBUS, "it goes on: %x",
+	      (unsigned int)status);
+	close_one(0);
 }
 
 /* What none of them has: the kernel kills, as it would. */
@@ -115,8 +198,8 @@ static void others(void)
 int main(void)
 {
 	static const struct ktap_case cases[] = {
-		{ "each of them", each },
-		{ "more than places", more_than_places },
+		{ "each of them", each },	    { "more than places", more_than_places },
+		{ "side by side", side_by_side },   { "no other pages", no_pages },
 		{ "what is none of them", others },
 	};
 

@@ -342,7 +342,7 @@ static void first_of_them(void)
 
 static void asks(void)
 {
-	struct ifinfomsg link = { .ifi_family = AF_BRIDGE, .ifi_index = 5 };
+	static const struct ifinfomsg link = { .ifi_family = AF_BRIDGE, .ifi_index = 5 };
 	const struct nlmsghdr *m = (const struct nlmsghdr *)was_asked;
 	struct nl_socket *s = NULL;
 

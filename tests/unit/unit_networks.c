@@ -471,6 +471,32 @@ static void each_write_fails(void)
 	rmdir(file);
 }
 
+/* However many names there are: each is kept once. */
+static void each_name_once(void)
+{
+	static char text[400000];
+
+	for (int names = 511; names <= 3000; names = names < 514 ? names + 1 : names == 514 ? 3000 : 3001) {
+		size_t at = (size_t)sprintf(text, "network,country,asn,org\n");
+		struct networks_head head = { 0 };
+		int fd;
+
+		/* The same number and country has two names, and the same name two numbers. */
+		for (int twice = 0; twice < 2; twice++)
+			for (int i = 0; i < names; i++)
+				at += (size_t)sprintf(text + at, "10.%d.%d.0/24,%s,%d,name %d\n", i / 256 + 100 * twice,
+						      i % 256, i % 5 ? "DE" : "FR", 1 + i / 2, i % 1000);
+		CHECK(!make(text), "%d names", names);
+		fd = open(file, O_RDONLY | O_CLOEXEC);
+		CHECK(fd >= 0 && read(fd, &head, sizeof(head)) == (ssize_t)sizeof(head) &&
+			      head.names == (uint64_t)names,
+		      "%llu names of %d", (unsigned long long)head.names, names);
+		close(fd);
+		CHECK(!strcmp(name_of("10.101.7.9"), names > 263 ? "DE AS132 name 263" : ""), "'%s'",
+		      name_of("10.101.7.9"));
+	}
+}
+
 int main(void)
 {
 	static const struct ktap_case cases[] = {
@@ -480,6 +506,7 @@ int main(void)
 		{ "random ranges against a model", random_tables },
 		{ "files that are damaged, cut, or open to others", damaged_files },
 		{ "no room for it", no_room },
+		{ "each name once", each_name_once },
 		{ "taken bit by bit", bit_by_bit },
 		{ "each call that writes fails", each_write_fails },
 	};

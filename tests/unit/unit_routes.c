@@ -92,7 +92,7 @@ static void changes(void)
 				routes_put(&t, &r, now);
 				k->here = true;
 			} else if (what < 16) {
-				routes_drop(&t, &r, now);
+				CHECK(routes_drop(&t, &r, now) || k->here, "one that is not there leaves one");
 				if (k->here)
 					k->went = now;
 				k->here = false;

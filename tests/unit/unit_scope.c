@@ -43,6 +43,10 @@ static void words(void)
 		{ "udp", NULL, "eth0", "udp on eth0", " --only udp --on eth0" },
 		{ NULL, "192.0.2.7", "eth0", "to 192.0.2.7 on eth0", " --to 192.0.2.7 --on eth0" },
 		{ "udp", "192.0.2.7", "eth0", "udp to 192.0.2.7 on eth0", " --only udp --to 192.0.2.7 --on eth0" },
+		{ "58,132,17,1", NULL, NULL, "icmp,udp,icmpv6,sctp", " --only icmpv6,sctp,udp,icmp" },
+		{ "57", NULL, NULL, "57", " --only 57" },
+		{ NULL, "::5,192.0.2.7", NULL, "to 192.0.2.7,::5", " --to ::5,192.0.2.7" },
+		{ NULL, "::/0,0.0.0.0/0", NULL, "to 0.0.0.0/0,::/0", " --to ::/0,0.0.0.0/0" },
 		{ "any", NULL, NULL, "", " --only any" },
 		{ "any", "192.0.2.7", NULL, "to 192.0.2.7", " --only any --to 192.0.2.7" },
 	};

@@ -4,6 +4,8 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/log.h"
@@ -13,6 +15,47 @@
 #include "fetch/signature.h"
 #include "ktap.h"
 #include "minisign.h"
+
+static enum { ALL_WORKS, NO_MEMORY, NO_READ, NO_LOOK, NO_MAP } fails;
+static unsigned int interrupts;
+
+static void *given_memory(size_t size)
+{
+	return fails == NO_MEMORY ? NULL : malloc(size);
+}
+
+static ssize_t given_pread(int fd, void *to, size_t n, off_t at)
+{
+	if (interrupts) {
+		interrupts--;
+		errno = EINTR;
+		return -1;
+	}
+	errno = EIO;
+	return fails == NO_READ ? -1 : pread(fd, to, n, at);
+}
+
+static int given_fstat(int fd, struct stat *st)
+{
+	errno = EIO;
+	return fails == NO_LOOK ? -1 : fstat(fd, st);
+}
+
+static void *given_map(void *at, size_t n, int access, int kind, int fd, off_t from)
+{
+	errno = ENOMEM;
+	return fails == NO_MAP ? MAP_FAILED : mmap(at, n, access, kind, fd, from);
+}
+
+#define malloc	      given_memory
+#define pread	      given_pread
+#define fstat(fd, to) given_fstat(fd, to)
+#define mmap	      given_map
+#include "fetch/signature.c"
+#undef malloc
+#undef pread
+#undef fstat
+#undef mmap
 
 static const char list[] = "203.0.113.0/24\n198.51.100.7\n";
 static const char comment[] = "timestamp:1700000000\tfile:drop.txt\thashed";
@@ -334,12 +377,40 @@ static void keys(void)
 	}
 }
 
+/* The list cannot be read, or there is no memory; nothing is signed then. Interrupted, it reads on. */
+static void failures(void)
+{
+	static const struct {
+		int what, hashed;
+		const char *why;
+	} known[] = {
+		{ NO_READ, 1, "the list cannot be read: Input/output error" },
+		{ NO_LOOK, 0, "the list cannot be read: Input/output error" },
+		{ NO_MAP, 0, "the list is too long for a signature of the old kind: Cannot allocate memory" },
+		{ NO_MEMORY, 0, "Cannot allocate memory" },
+		{ NO_MEMORY, 1, "Cannot allocate memory" },
+		{ NO_LOOK, 1, "it is one" },
+		{ NO_MAP, 1, "it is one" },
+		{ NO_READ, 0, "it is one" },
+	};
+	char text[MINISIGN_TEXT];
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++) {
+		minisign_sign(&ours, known[i].hashed, list, strlen(list), comment, text);
+		fails = known[i].what;
+		interrupts = known[i].hashed ? 2 : 0;
+		CHECK(!strcmp(why(text), known[i].why) && !interrupts, "case %zu: %s", i, why(text));
+		fails = ALL_WORKS;
+	}
+}
+
 static const struct ktap_case cases[] = {
 	{ "both_kinds", both_kinds }, { "by_minisign", by_minisign },
 	{ "other_keys", other_keys }, { "other_kind", other_kind },
 	{ "damaged", damaged },	      { "reasons", reasons },
 	{ "garbage", garbage },	      { "comments", comments },
 	{ "rollback", rollback },     { "keys", keys },
+	{ "failures", failures },
 };
 
 int main(void)

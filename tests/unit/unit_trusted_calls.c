@@ -18,6 +18,8 @@ static uid_t us = 1000;
 static const char *users;	 /* the map; NULL: there is none */
 static struct stat seen, linked; /* by stat(2) and fstat(2), and by lstat(2) */
 static int stat_err, link_err;
+static ino_t other_file;   /* what a name leads to is another file, */
+static dev_t other_device; /* or on another device */
 static char looked_at[PATH_MAX];
 static int opened_how;
 
@@ -32,6 +34,8 @@ static int given_stat(const char *path, struct stat *to)
 {
 	snprintf(looked_at, sizeof(looked_at), "%s", path);
 	*to = seen;
+	to->st_ino += other_file;
+	to->st_dev += other_device;
 	errno = stat_err;
 	return errno ? -1 : 0;
 }
@@ -270,6 +274,17 @@ static void open_ones(void)
 	is_result("another's that is open", trust_open_file(0, "/dev/null", "it"), EPERM,
 		  "/dev/null belongs to user 1001, who could change it; chown root");
 	is_result("one that is closed", trust_open_file(-1, "/a", "it"), EBADF, "/a: Bad file descriptor");
+	/* Another has its name meanwhile: by its number, or by where it is. */
+	seen = of(1000, S_IFREG | 0600);
+	is_result("the same", trust_open_file(0, "/dev/null", "it"), 0, NULL);
+	other_file = 1;
+	is_result("another file", trust_open_file(0, "/dev/null", "it"), EAGAIN,
+		  "/dev/null: it is another file now; try again");
+	other_file = 0;
+	other_device = 1;
+	is_result("on another device", trust_open_file(0, "/dev/null", "it"), EAGAIN,
+		  "/dev/null: it is another file now; try again");
+	other_device = 0;
 }
 
 static void secrets(void)

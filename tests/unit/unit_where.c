@@ -122,7 +122,24 @@ static void again(void)
 		      !where_names(&w, 0, "countr", 6) && !where_names(&w, 0, "country code", 12) &&
 		      !where_names(&w, 0, "", 0) && !where_names(&w, 0, "  ", 2),
 	      "a column");
-	CHECK(where_names(&w, 1, "a=b", 3) && !where_names(&w, 1, "a\\=b", 4), "a column with a sign");
+	where[0] = '\0';
+	is(where_add(where, "asn=12,x5,AS,a"), "taken", "numbers");
+	if (!CHECK(!where_compile(&w, where) && w.n == 1 && w.conditions[0].values == 4, "%zu conditions", w.n))
+		return;
+	CHECK(where_holds(&w, 0, "12", 2) && where_holds(&w, 0, "as12", 4) && where_holds(&w, 0, "AS012", 5) == false &&
+		      !where_holds(&w, 0, "ax12", 4) && !where_holds(&w, 0, "xs12", 4) &&
+		      !where_holds(&w, 0, "asx5", 4) && where_holds(&w, 0, "x5", 2) && where_holds(&w, 0, "as", 2) &&
+		      where_holds(&w, 0, "A", 1) && !where_holds(&w, 0, "as1", 3) && !where_holds(&w, 0, "as12a", 5) &&
+		      !where_holds(&w, 0, "bs12", 4),
+	      "a number of an AS");
+	is(where_add(where, "asn=12"), "taken", "another");
+	CHECK(!where_compile(&w, where) && w.n == 2 && where_holds(&w, 1, "12", 2) && !where_holds(&w, 1, "x5", 2),
+	      "the second has the values of the first");
+	is(where_compile(&w, "country=CN&a\\=b\\,x=1"), "taken", "read again");
+	CHECK(where_names(&w, 1, "a=b,x", 5) && w.conditions[1].values == 1, "a column with signs");
+	is(where_add(where, "asn=5"), "taken", "the last");
+	is(where_compile(&w, "a\\=b=\\,x&b=1"), "taken", "two");
+	CHECK(where_names(&w, 0, "a=b", 3) && !where_names(&w, 0, "a\\=b", 4), "a column with a sign");
 }
 
 int main(void)

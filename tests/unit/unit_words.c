@@ -5,7 +5,17 @@
 
 #include "ktap.h"
 #include "base/log.h"
-#include "base/words.h"
+
+static bool no_memory;
+
+static void *given_memory(size_t size)
+{
+	return no_memory ? NULL : malloc(size);
+}
+
+#define malloc given_memory
+#include "base/words.c"
+#undef malloc
 
 #define ROUNDS 100000
 
@@ -123,6 +133,9 @@ static void rooms(void)
 {
 	static const char *const words[] = { "\0behind it", "a", "\"", "a b", "\\\"\\", "'#'" };
 
+	CHECK(!words_quote((char[6]){ 0 }, 5, "") && words_quote((char[6]){ 0 }, 6, "") &&
+		      !words_quote((char[8]){ 0 }, 7, "ab") && words_quote((char[8]){ 0 }, 8, "ab"),
+	      "other room than it needs");
 	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++) {
 		char whole[64];
 
@@ -176,6 +189,34 @@ static void files(void)
 	CHECK(err_is(err, EINVAL) && !strcmp(reason(err), "conf:2: there is a control character"), "%s", reason(err));
 }
 
+static ssize_t no_read(void *cookie, char *to, size_t n)
+{
+	(void)cookie;
+	(void)to;
+	(void)n;
+	errno = EIO;
+	return -1;
+}
+
+/* The rest of it is not there, or there is no memory: nothing is done as if that were all. */
+static void not_read(void)
+{
+	FILE *file = fopencookie(NULL, "r", (cookie_io_functions_t){ .read = no_read });
+	unsigned int last = 7;
+	struct words w = { .n = 5 };
+	int err = words_file(file, "conf", count, &last);
+
+	fclose(file);
+	CHECK(err_is(err, EIO) && !strcmp(reason(err), "conf: cannot be read to its end") && last == 7, "%s",
+	      err ? reason(err) : "no error");
+	no_memory = true;
+	err = read_text("a\n", 2, &last);
+	CHECK(err_is(err, EINVAL) && !strcmp(reason(err), "conf:1: out of memory") && last == 7, "%s",
+	      err ? reason(err) : "no error");
+	CHECK(!strcmp(words_split(&w, "a") ?: "", "out of memory") && !w.words && !w.n, "%d words", w.n);
+	no_memory = false;
+}
+
 /* What editors of Windows put first is left out: once, and there. */
 static void byte_order_mark(void)
 {
@@ -217,9 +258,10 @@ static void same(void)
 int main(void)
 {
 	static const struct ktap_case cases[] = {
-		{ "lines and their words", lines },	  { "words quoted at random come back", there_and_back },
-		{ "a word in any room", rooms },	  { "files, and where they are wrong", files },
-		{ "a byte order mark", byte_order_mark }, { "the same words", same },
+		{ "lines and their words", lines }, { "words quoted at random come back", there_and_back },
+		{ "a word in any room", rooms },    { "files, and where they are wrong", files },
+		{ "what is not read", not_read },   { "a byte order mark", byte_order_mark },
+		{ "the same words", same },
 	};
 
 	return ktap_run(cases, sizeof(cases) / sizeof(*cases));

@@ -18,7 +18,7 @@ static struct ranges set_of(bool has4, bool has6, bool everything)
 	if (has6 && everything)
 		ENOUGH(!ranges_add6(&set, 0, ~(ip6)0));
 	if (has4 && !everything)
-		ENOUGH(!ranges_add4(&set, 0x0a000001, 0x0a000001) && !ranges_add4(&set, 0x0a000004, 0x0a000006));
+		ENOUGH(!ranges_add4(&set, 0x0a141e01, 0x0a141e01) && !ranges_add4(&set, 0x0a141e04, 0x0a141e06));
 	if (has6 && !everything)
 		ENOUGH(!ranges_add6(&set, (ip6)0x20010db8 << 96, (ip6)0x20010db9 << 96));
 	ENOUGH(!ranges_finish(&set));
@@ -28,28 +28,30 @@ static struct ranges set_of(bool has4, bool has6, bool everything)
 static const struct {
 	const char *format, *some4, *some6, *all4, *all6, *nothing;
 } known[] = {
-	{ "plain", "10.0.0.1\n10.0.0.4/31\n10.0.0.6\n", "2001:db8::/32\n2001:db9::\n", "0.0.0.0/0\n", "::/0\n", "" },
-	{ "netmask", "10.0.0.1/255.255.255.255\n10.0.0.4/255.255.255.254\n10.0.0.6/255.255.255.255\n",
+	{ "plain", "10.20.30.1\n10.20.30.4/31\n10.20.30.6\n", "2001:db8::/32\n2001:db9::\n", "0.0.0.0/0\n", "::/0\n",
+	  "" },
+	{ "netmask", "10.20.30.1/255.255.255.255\n10.20.30.4/255.255.255.254\n10.20.30.6/255.255.255.255\n",
 	  "2001:db8::/32\n2001:db9::\n", "0.0.0.0/0.0.0.0\n", "::/0\n", "" },
-	{ "range", "10.0.0.1-10.0.0.1\n10.0.0.4-10.0.0.6\n", "2001:db8::-2001:db9::\n", "0.0.0.0-255.255.255.255\n",
-	  "::-ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff\n", "" },
-	{ "p2p", "word:10.0.0.1-10.0.0.1\nword:10.0.0.4-10.0.0.6\n", NULL, "word:0.0.0.0-255.255.255.255\n", NULL, "" },
-	{ "dat", "010.000.000.001 - 010.000.000.001 , 000 , word\n010.000.000.004 - 010.000.000.006 , 000 , word\n",
+	{ "range", "10.20.30.1-10.20.30.1\n10.20.30.4-10.20.30.6\n", "2001:db8::-2001:db9::\n",
+	  "0.0.0.0-255.255.255.255\n", "::-ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff\n", "" },
+	{ "p2p", "word:10.20.30.1-10.20.30.1\nword:10.20.30.4-10.20.30.6\n", NULL, "word:0.0.0.0-255.255.255.255\n",
+	  NULL, "" },
+	{ "dat", "010.020.030.001 - 010.020.030.001 , 000 , word\n010.020.030.004 - 010.020.030.006 , 000 , word\n",
 	  NULL, "000.000.000.000 - 255.255.255.255 , 000 , word\n", NULL, "" },
-	{ "csv", "family,addresses\n4,10.0.0.1-10.0.0.1\n4,10.0.0.4-10.0.0.6\n",
+	{ "csv", "family,addresses\n4,10.20.30.1-10.20.30.1\n4,10.20.30.4-10.20.30.6\n",
 	  "family,addresses\n6,2001:db8::-2001:db9::\n", "family,addresses\n4,0.0.0.0-255.255.255.255\n",
 	  "family,addresses\n6,::-ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff\n", "family,addresses\n" },
-	{ "json", "[\n\"10.0.0.1\",\n\"10.0.0.4/31\",\n\"10.0.0.6\"\n]\n", "[\n\"2001:db8::/32\",\n\"2001:db9::\"\n]\n",
-	  "[\n\"0.0.0.0/0\"\n]\n", "[\n\"::/0\"\n]\n", "[\n]\n" },
+	{ "json", "[\n\"10.20.30.1\",\n\"10.20.30.4/31\",\n\"10.20.30.6\"\n]\n",
+	  "[\n\"2001:db8::/32\",\n\"2001:db9::\"\n]\n", "[\n\"0.0.0.0/0\"\n]\n", "[\n\"::/0\"\n]\n", "[\n]\n" },
 	/* ipset knows no prefix of length 0. */
 	{ "ipset",
-	  "create word hash:net family inet maxelem 65536\nadd word 10.0.0.1\nadd word 10.0.0.4/31\nadd word 10.0.0.6\n",
+	  "create word hash:net family inet maxelem 65536\nadd word 10.20.30.1\nadd word 10.20.30.4/31\nadd word 10.20.30.6\n",
 	  "create word6 hash:net family inet6 maxelem 65536\nadd word6 2001:db8::/32\nadd word6 2001:db9::\n",
 	  "create word hash:net family inet maxelem 65536\nadd word 0.0.0.0/1\nadd word 128.0.0.0/1\n",
 	  "create word6 hash:net family inet6 maxelem 65536\nadd word6 ::/1\nadd word6 8000::/1\n", "" },
 	{ "nft",
 	  "table inet xdp_bloom {\n\tset word {\n\t\ttype ipv4_addr\n\t\tflags interval\n"
-	  "\t\telements = { 10.0.0.1,\n\t\t\t     10.0.0.4-10.0.0.6 }\n\t}\n}\n",
+	  "\t\telements = { 10.20.30.1,\n\t\t\t     10.20.30.4-10.20.30.6 }\n\t}\n}\n",
 	  "table inet xdp_bloom {\n\tset word6 {\n\t\ttype ipv6_addr\n\t\tflags interval\n"
 	  "\t\telements = { 2001:db8::-2001:db9:: }\n\t}\n}\n",
 	  "table inet xdp_bloom {\n\tset word {\n\t\ttype ipv4_addr\n\t\tflags interval\n"
@@ -98,13 +100,13 @@ static void both_families(void)
 {
 	struct ranges set = set_of(true, true, false);
 
-	writes(&set, "plain", "10.0.0.1\n10.0.0.4/31\n10.0.0.6\n2001:db8::/32\n2001:db9::\n");
+	writes(&set, "plain", "10.20.30.1\n10.20.30.4/31\n10.20.30.6\n2001:db8::/32\n2001:db9::\n");
 	writes(&set, "dat", NULL);
 	writes(&set, "json",
-	       "[\n\"10.0.0.1\",\n\"10.0.0.4/31\",\n\"10.0.0.6\",\n\"2001:db8::/32\",\n\"2001:db9::\"\n]\n");
+	       "[\n\"10.20.30.1\",\n\"10.20.30.4/31\",\n\"10.20.30.6\",\n\"2001:db8::/32\",\n\"2001:db9::\"\n]\n");
 	writes(&set, "nft",
 	       "table inet xdp_bloom {\n\tset word {\n\t\ttype ipv4_addr\n\t\tflags interval\n"
-	       "\t\telements = { 10.0.0.1,\n\t\t\t     10.0.0.4-10.0.0.6 }\n\t}\n"
+	       "\t\telements = { 10.20.30.1,\n\t\t\t     10.20.30.4-10.20.30.6 }\n\t}\n"
 	       "\tset word6 {\n\t\ttype ipv6_addr\n\t\tflags interval\n"
 	       "\t\telements = { 2001:db8::-2001:db9:: }\n\t}\n}\n");
 	CHECK(writer_prefixes(&set, NULL, NULL) == 5, "%zu prefixes", writer_prefixes(&set, NULL, NULL));

@@ -131,7 +131,7 @@ int confined_start(struct confined *c, int input, size_t memory, confined_work *
 	c->pid = fork();
 	if (!c->pid)
 		become(input, pipes[1], parent, memory, work, arg);
-	err = c->pid < 0 ? -errno : 0;
+	err = c->pid == -1 ? -errno : 0;
 	close(pipes[1]);
 	if (err)
 		close(pipes[0]);
@@ -145,9 +145,10 @@ int confined_answer(const struct confined *c, void *buf, size_t size)
 	for (size_t done = 0; done < size;) {
 		ssize_t n = read(c->answer, (char *)buf + done, size - done);
 
-		if (!n || (n < 0 && errno != EINTR))
+		if (n > 0)
+			done += (size_t)n;
+		else if (!n || errno != EINTR)
 			return n ? -errno : -EIO;
-		done += n > 0 ? (size_t)n : 0;
 	}
 	return 0;
 }
@@ -155,6 +156,7 @@ int confined_answer(const struct confined *c, void *buf, size_t size)
 int confined_end(struct confined *c, char *how, size_t size)
 {
 	int status = 0;
+	bool ended;
 	pid_t pid;
 
 	if (c->pid <= 0)
@@ -163,13 +165,14 @@ int confined_end(struct confined *c, char *how, size_t size)
 	c->answer = -1;
 	do
 		pid = waitpid(c->pid, &status, 0);
-	while (pid < 0 && errno == EINTR);
+	while (pid == -1 && errno == EINTR);
+	ended = pid == c->pid;
 	c->pid = 0;
-	if (pid > 0 && WIFSIGNALED(status))
+	if (ended && WIFSIGNALED(status))
 		snprintf(how, size, "it was killed by signal %d (%s)", WTERMSIG(status), strsignal(WTERMSIG(status)));
 	else
-		snprintf(how, size, "it ended with %d", pid > 0 ? WEXITSTATUS(status) : -1);
-	return pid > 0 && !status ? 0 : -EIO;
+		snprintf(how, size, "it ended with %d", ended ? WEXITSTATUS(status) : -1);
+	return ended && !status ? 0 : -EIO;
 }
 
 void confined_stop(struct confined *c)
@@ -187,9 +190,10 @@ bool confined_tell(int answer, const void *buf, size_t size)
 	for (size_t done = 0; done < size;) {
 		ssize_t n = write(answer, (const char *)buf + done, size - done);
 
-		if (n < 0 && errno != EINTR)
+		if (n > 0)
+			done += (size_t)n;
+		else if (!n || errno != EINTR)
 			return false;
-		done += n > 0 ? (size_t)n : 0;
 	}
 	return true;
 }

@@ -13,6 +13,11 @@
 /* Of the memory that is free, the most that is taken for this. */
 #define SHARE 16
 
+/* A test sees which are read. */
+#ifndef READ
+#define READ(memory, at) ((memory)[at])
+#endif
+
 #define NEXT(x) ((x)*6364136223846793005ULL + 1442695040888963407ULL)
 
 /*
@@ -25,11 +30,11 @@ static double round_ns(const volatile unsigned char *memory, uint64_t bytes, uin
 	int64_t began;
 
 	for (uint64_t at = 0; at < bytes; at += 64)
-		seen |= memory[at];
+		seen |= READ(memory, at);
 	began = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	for (int i = 0; i < READS; i++) {
 		x = NEXT(x + seen);
-		seen = memory[((x >> 32) * (bytes >> 6) >> 32) << 6];
+		seen = READ(memory, ((x >> 32) * (bytes >> 6) >> 32) << 6);
 	}
 	return (double)(clock_ns(CLOCK_THREAD_CPUTIME_ID) - began) / READS;
 }

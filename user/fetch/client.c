@@ -36,8 +36,6 @@ static int send_request(int to, const struct fetch_request *request, int body, i
 			    .msg_controllen = CMSG_SPACE((size_t)n * sizeof(int)) };
 	struct cmsghdr *c = CMSG_FIRSTHDR(&m);
 
-	if (!data.iov_len)
-		return -EMSGSIZE;
 	c->cmsg_level = SOL_SOCKET;
 	c->cmsg_type = SCM_RIGHTS;
 	c->cmsg_len = CMSG_LEN((size_t)n * sizeof(int));

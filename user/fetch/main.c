@@ -91,7 +91,7 @@ static int tell(const struct fetch_answer *answer)
 	char message[FETCH_MESSAGE_MAX];
 	size_t n = fetch_answer_write(message, sizeof(message), answer);
 
-	return n && send(ASKED, message, n, MSG_NOSIGNAL) == (ssize_t)n ? EXIT_DONE : EXIT_ERROR;
+	return send(ASKED, message, n, MSG_NOSIGNAL) == (ssize_t)n ? EXIT_DONE : EXIT_ERROR;
 }
 
 /* `body` is all that it can write to, and no more than the request's bytes of it. Who checks speaks to nobody. */

@@ -49,6 +49,11 @@ static const struct message_line answer_lines[] = {
 	{ 0 },
 };
 
+/* With the names of their lines, too. */
+_Static_assert(sizeof(struct fetch_request) <= FETCH_MESSAGE_MAX / 2 &&
+		       sizeof(struct fetch_answer) <= FETCH_MESSAGE_MAX / 2,
+	       "every request and every answer is one message");
+
 const char *fetch_url_fault(const char *url, bool insecure)
 {
 	bool https = !strncasecmp(url, "https://", 8), http = !strncasecmp(url, "http://", 7);

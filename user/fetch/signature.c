@@ -159,6 +159,8 @@ static uint64_t number_of(struct line comment, const char *name)
 		if (begins && (size_t)(end - at) > length && !memcmp(at, name, length))
 			break;
 	}
+	if (at == end)
+		return 0;
 	for (at += length; at < end && *at >= '0' && *at <= '9'; at++)
 		if (__builtin_mul_overflow(number, 10, &number) ||
 		    __builtin_add_overflow(number, (uint64_t)(*at - '0'), &number))

@@ -169,27 +169,25 @@ static bool is_as_number(const char *text, size_t len)
 	return p > digits && p - digits <= 10 && (p == end || skip_blanks(p, end) > p || starts_comment(p, end));
 }
 
+/* Most lines do not: what is said of the first of them. */
 static int nothing_fits(struct reader *reader, const struct format *best)
 {
 	static const char expected[] = "expected an address, a prefix, a range, or a line of another known format";
 	struct sample sample = { 0 };
+	const char *reason = NULL;
 
-	while (reader_sample(reader, &sample)) {
-		const char *reason = try_line(reader, best, &sample);
-
-		if (reason && sample.number == 1 && no_list(sample.text, sample.len))
-			reason = no_list(sample.text, sample.len);
-		else if (is_as_number(sample.text, sample.len))
-			reason = "an AS number, not an address: take its networks from a table of them: "
-				 "load NAME TABLE --where asn=9009";
-		else if (memchr(sample.text, '\0', sample.len))
-			reason = "a NUL byte: this is not a text file";
-		else if (reason == addr_is_none)
-			reason = expected;
-		if (reason)
-			return reader_refuse(reader, sample.number, sample.text, sample.len, reason);
-	}
-	return reader_fail(reader, -EINVAL, expected);
+	while (!reason && reader_sample(reader, &sample))
+		reason = try_line(reader, best, &sample);
+	if (sample.number == 1 && no_list(sample.text, sample.len))
+		reason = no_list(sample.text, sample.len);
+	else if (is_as_number(sample.text, sample.len))
+		reason = "an AS number, not an address: take its networks from a table of them: "
+			 "load NAME TABLE --where asn=9009";
+	else if (memchr(sample.text, '\0', sample.len))
+		reason = "a NUL byte: this is not a text file";
+	else if (reason == addr_is_none)
+		reason = expected;
+	return reader_refuse(reader, sample.number, sample.text, sample.len, reason);
 }
 
 int reader_detect(struct reader *reader)

@@ -18,7 +18,9 @@
 #include "sets/reader_internal.h"
 
 /* What "xz -9" needs is 65 MiB; a file that asks for far more is not a list. */
+#ifndef XZ_MEMORY_MAX
 #define XZ_MEMORY_MAX ((uint64_t)256 << 20)
+#endif
 
 /* Lists pack to a third or a tenth; a small file that is made to fill a machine packs to a thousandth. */
 #ifndef UNPACKED_MOST

@@ -18,8 +18,10 @@
 #include "sets/where.h"
 
 /* A value is a tree in memory while it is looked at, up to some twenty times as large as its text. */
+#ifndef VALUE_MAX
 #define VALUE_MAX  ((size_t)32 << 20)
 #define MEMORY_MAX ((size_t)256 << 20)
+#endif
 /*
  * How many bytes may be parsed for each that was read: a value is parsed again whenever the window has grown, three
  * times in all at most. Damage may look like the beginning of one value that never ends, on every line anew. And for

@@ -11,6 +11,7 @@ struct token {
 	char text[WORD_MAX + 1];
 	size_t len;
 	bool quoted;
+	uint64_t line; /* that it begins on; or the end */
 };
 
 static bool is_mark(char c)
@@ -36,10 +37,7 @@ static int peek(struct reader *reader, char *c)
 
 static int refuse(struct reader *reader, const struct token *token, const char *reason)
 {
-	/* A newline that is refused has been counted already. */
-	uint64_t line = reader->line + !(token->len == 1 && *token->text == '\n');
-
-	return reader_refuse(reader, line, token->text, token->len, reason);
+	return reader_refuse(reader, token->line, token->text, token->len, reason);
 }
 
 static int next_token(struct reader *reader, struct token *token)
@@ -54,6 +52,8 @@ static int next_token(struct reader *reader, struct token *token)
 		return err;
 	for (;;) {
 		err = peek(reader, &c);
+		if (!token->len)
+			token->line = reader->line + 1;
 		if (err || !c)
 			return err;
 		if (c == '\n')
@@ -105,7 +105,6 @@ static int take_element(struct reader *reader, struct token *token)
 {
 	static const char *const attributes[] = { "timeout", "expires", "comment", "counter", "limit", "quota", NULL };
 	struct token element = *token;
-	uint64_t line = reader->line + 1;
 	struct item item;
 	const char *reason = item_parse(element.text, element.len, &item);
 	int err = 0;
@@ -131,8 +130,8 @@ static int take_element(struct reader *reader, struct token *token)
 		first = false;
 	}
 	if (reason)
-		return reader_bad(reader, line, element.text, element.len, reason);
-	reader->entry_line = line;
+		return reader_bad(reader, element.line, element.text, element.len, reason);
+	reader->entry_line = element.line;
 	return reader_add(reader, &item);
 }
 
