@@ -207,12 +207,12 @@ static void in_each_world(const char *what, int (*program)(struct made_packet *)
 	make_ends();
 	for (size_t i = 0; i < sizeof(worlds) / sizeof(*worlds); i++) {
 		make_world(worlds[i].how);
-		for (clock_is = 1500; clock_is <= 2500; clock_is += 1000) {
+		for (clock_is = 1000; clock_is <= 2000; clock_is += 1000) {
 			char name[64];
 
-			if (clock_is > 2000 && !(worlds[i].how & WORLD_ENDS))
+			if (clock_is > 1000 && !(worlds[i].how & WORLD_ENDS))
 				break;
-			snprintf(name, sizeof(name), "%s%s%s", what, worlds[i].name, clock_is > 2000 ? ", later" : "");
+			snprintf(name, sizeof(name), "%s%s%s", what, worlds[i].name, clock_is > 1000 ? ", later" : "");
 			shows_begin(&shows);
 			each_frame(program);
 			shows_as(&shows, name);

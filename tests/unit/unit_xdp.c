@@ -80,6 +80,17 @@ static void buffers(unsigned int how, const char *name)
 	end(name);
 }
 
+static void counted(void)
+{
+	begin(0);
+	make("e800 s45.0.2.5 4:1 z8");
+	for (unsigned int i = 0; i < 3; i++)
+		judged(xdp_bloom_gen);
+	say_counts();
+	putchar('\n');
+	end("counted thrice");
+}
+
 static void long_frames(void)
 {
 	begin(0);
@@ -423,6 +434,7 @@ static void word_for_word(void)
 	buffers(0, "in several buffers");
 	buffers(WORLD_INNER | WORLD_SCOPED | WORLD_ENDS | WORLD_EMBEDDED, "all of it in several buffers");
 	buffers(WORLD_CODES | WORLD_SCOPED | WORLD_ENDS, "codes in several buffers");
+	counted();
 	long_frames();
 	sampled();
 	roots();
