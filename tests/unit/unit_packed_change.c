@@ -116,7 +116,7 @@ static void fill(void)
 	struct ranges read = set_of(READ);
 
 	keep("packed", SETTLED, "", "", packed_of(&read, NULL));
-	keep("plain", SETTLED, "", "", file_of("45.1.0.0/16\n45.2.0.9\n"));
+	keep("plain", SETTLED, "", "", file_of("45.1.0.0/16\nno address\n45.2.0.9\n"));
 	keep("second", SETTLED, "csv:2", "", file_of("45.3.0.0,45.4.0.1\n"));
 	keep("rows", SETTLED, "", "country=de", file_of("network,country\n45.1.0.0/16,de\n45.2.0.0/16,fr\n"));
 	keep("of rows", SETTLED, "", "country=de", packed_of(&read, NULL));
@@ -134,8 +134,13 @@ static void sums(void)
 		      { "of rows", false }, { "nameless", false }, { "broken", false }, { "none", false } };
 	struct ranges read = set_of(READ);
 	char sum[SHA256_TEXT], wanted[SHA256_TEXT];
+	int text = packed_of(&read, &read);
+	struct packed_change change;
 
 	CHECK(!packed_change_sum(&own_context, "packed", sum), "without a state there is a sum");
+	CHECK(err_is(packed_change_begin(&change, &own_context, "packed", text), EINVAL),
+	      "without a state it is taken");
+	CHECK(access(file, F_OK), "there is a state now");
 	fill();
 	packed_sum(&read, wanted);
 	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++) {
@@ -144,6 +149,7 @@ static void sums(void)
 		CHECK(has == known[i].has, "%s: %s", known[i].name, has ? "a sum" : "none");
 		CHECK(!has || !strcmp(sum, wanted), "%s: %s, not %s", known[i].name, sum, wanted);
 	}
+	close(text);
 	ranges_free(&read);
 }
 

@@ -617,8 +617,8 @@ static bool is_kept(const struct context *context, const char *label)
 	struct state *state = NULL;
 	bool found = false;
 
-	if (!state_open(&state, context, false) && keeps(state, label, &found))
-		found = false;
+	if (!state_open(&state, context, false))
+		keeps(state, label, &found);
 	state_close(state);
 	return found;
 }
