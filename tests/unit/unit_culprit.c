@@ -104,6 +104,8 @@ static void culprits(void)
 	guard.list = "two";
 	is_said(s, &guard, 0xc0000280, "it is 192.0.2.128/25 in list 'one', a.txt:4");
 	close(guard.text);
+	guard = (struct guard){ .list = "one", .text = -1 };
+	is_said(s, &guard, 0xc0000280, "it is in list 'one'");
 	/* Read as it was asked for, not as it looks. */
 	put_list(s, "one", LIST_BAN, 0xc0000200, 0xc00002ff, "csv:2", "192.0.2.9,192.0.2.8\n192.0.2.8,192.0.2.9\n");
 	is_said(s, &(struct guard){ 0 }, 0xc0000209, "it is 192.0.2.9 in list 'one', a.txt:2");
