@@ -312,6 +312,7 @@ static unsigned int given_index(const char *name)
 	return 0;
 }
 
+#define calloc(n, size)		       (fails("calloc") ? NULL : calloc(n, size))
 #define netlink_open		       given_open
 #define netlink_dump		       given_dump
 #define nl_close		       given_close
@@ -322,6 +323,7 @@ static unsigned int given_index(const char *name)
 #define close_fd		       given_close_fd
 #define if_nametoindex		       given_index
 #include "kernel/port.c"
+#undef calloc
 #undef read
 #undef open
 
@@ -465,6 +467,8 @@ static void of_drivers(void)
 	look("it names none");
 	is.fails = "features";
 	look("it does not say which it has");
+	is.fails = "calloc";
+	look("without memory for their names");
 	is.features = 0;
 	is.fails = "flags";
 	is.lro = true;
