@@ -480,6 +480,20 @@ static void next_without_map(void)
 	put_aside("pins/generation/4/gate4");
 }
 
+/* Whole, but for a program in the slot of destinations that nobody has pinned. */
+static void next_foreign_to(void)
+{
+	next_generation();
+	into_slot_to(thing_new(PINNED_PROGRAM, "foreign"));
+}
+
+/* What is to come into force behind the trial is not whole. */
+static void trial_without_map(void)
+{
+	trial_begins();
+	put_aside("pins/generation/4/gate4");
+}
+
 static void to_unpinned(void)
 {
 	char name[64];
@@ -599,6 +613,8 @@ STEPS(sees_leaving, look, attached_leaving, look, look)
 STEPS(sees_many, look, many_turned, some_unpinned, look, look)
 STEPS(sees_like_a_pin, look, look, like_a_pin_detached, look, look)
 STEPS(keeps_from_no_map, look, next_without_map, look, look, close_gap, look)
+STEPS(keeps_from_foreign_to, look, next_foreign_to, look, look, close_gap, look)
+STEPS(keeps_from_half_trial, look, trial_without_map, look, look, close_gap, look)
 STEPS(takes_later, look, by_destination, look, to_unpinned, look, repair, look)
 STEPS(keeps_from_dead, look, dead_link_pinned, look, look, repair, look)
 STEPS(takes_attached_again, look, detached_and_attached, look, look, link_unpinned, look, repair, look)
@@ -664,6 +680,9 @@ static const struct happens all[] = {
 	{ "another's program in the slot of destinations", by_destination, sees_foreign_to, ONCE },
 	{ "the slot of destinations is empty", by_destination, sees_empty_to, ONCE },
 	{ "the next generation, without a map of it", on_eth0, keeps_from_no_map, ONCE },
+	{ "the next generation, another's program in the slot of destinations", by_destination, keeps_from_foreign_to,
+	  ONCE },
+	{ "a generation on trial, without a map of it", on_eth0, keeps_from_half_trial, ONCE },
 	{ "destinations are asked about, and their pins go", NULL, takes_later, ONCE },
 	{ "a link that is attached to nothing in its place", on_eth0, keeps_from_dead, ONCE },
 	{ "detached, and attached again", on_eth0, takes_attached_again, ONCE },
