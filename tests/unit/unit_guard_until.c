@@ -305,6 +305,19 @@ static void failures(void)
 	}
 }
 
+/* Three seconds are longer than nothing. */
+static void nothing_before(void)
+{
+	begin();
+	says_now.until[1].all = 2;
+	says_was.until[1].all = 1000;
+	fails = "open";
+	fails_with = -EIO;
+	CHECK(!is_longer("two seconds"), "two seconds are longer");
+	says_now.until[1].all = 3;
+	CHECK(is_longer("three seconds"), "three seconds are no longer");
+}
+
 static void no_memory(void)
 {
 	for (int at = 1; at <= 4; at++) {
@@ -333,6 +346,7 @@ int main(void)
 		{ "bounds", bounds },
 		{ "images", images },
 		{ "what cannot be read", failures },
+		{ "nothing before", nothing_before },
 		{ "no memory", no_memory },
 	};
 

@@ -118,6 +118,9 @@ static int given_said(struct state *state, struct said **said, size_t *n)
 	if (!*said)
 		abort();
 	memcpy(*said, rows, sizeof(rows));
+	/* Behind the last there is none, whatever lies there. */
+	if (rows_n)
+		(*said)[rows_n] = rows[rows_n - 1];
 	*n = rows_n;
 	return 0;
 }
