@@ -381,6 +381,20 @@ static bool cannot_read(const char *what)
 	return unread && !strcmp(what, unread) && reads-- <= 0;
 }
 
+static int read_interfaces(struct state *s, struct interface_info **all, size_t *n)
+{
+	*all = NULL;
+	*n = 0;
+	return cannot_read("interfaces") ? -EIO : state_interfaces(s, all, n);
+}
+
+static int read_ports(struct state *s, struct port_row **all, size_t *n)
+{
+	*all = NULL;
+	*n = 0;
+	return cannot_read("ports") ? -EIO : state_port_rows(s, all, n);
+}
+
 #define attach_may	       given_may
 #define attach_one	       given_one
 #define attach_is	       given_is
@@ -418,8 +432,8 @@ static bool cannot_read(const char *what)
 #define state_interface_put(s, is)    (call("put") ?: state_interface_put(s, is))
 #define state_port_put(s, row)	      (call("put a port") ?: state_port_put(s, row))
 #define state_pending_forget(s, k, n) (call("%s waits no more", n) ?: state_pending_forget(s, k, n))
-#define state_interfaces(s, all, n)   (cannot_read("interfaces") ? -EIO : state_interfaces(s, all, n))
-#define state_port_rows(s, all, n)    (cannot_read("ports") ? -EIO : state_port_rows(s, all, n))
+#define state_interfaces(s, all, n)   read_interfaces(s, all, n)
+#define state_port_rows(s, all, n)    read_ports(s, all, n)
 #define put			      put_one
 #include "change/attach.c"
 #undef state_interfaces
