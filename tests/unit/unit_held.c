@@ -619,7 +619,6 @@ STEPS(takes_older, look, command_detaches, base_older, look, look)
 STEPS(expects, next_pinned_only, slot_emptied, expect_4, look, look, close_gap, look)
 STEPS(expects_none, slot_emptied, expect_4, look, look, close_gap, look)
 STEPS(sees_next_to, look, next_to, look, look)
-STEPS(mends_next_to, look, next_to, look, repair, look)
 STEPS(sees_trial_to, look, next_to_on_trial, look, look)
 STEPS(sees_foreign_to, look, foreign_to, look, look)
 STEPS(sees_empty_to, look, emptied_to, look, look)
@@ -693,8 +692,6 @@ static const struct happens all[] = {
 	{ "what the state has is not pinned", on_eth0, expects_none, ONCE },
 	{ "what the state has is in force", on_eth0, expects_same, ONCE },
 	{ "the next generation's in the slot of destinations alone", by_destination, sees_next_to, ONCE },
-	{ "the next generation's in the slot of destinations alone, and it is repaired", by_destination, mends_next_to,
-	  EACH_FAILS },
 	{ "one on trial in the slot of destinations alone", by_destination, sees_trial_to, ONCE },
 	{ "another's program in the slot of destinations", by_destination, sees_foreign_to, ONCE },
 	{ "the slot of destinations is empty", by_destination, sees_empty_to, ONCE },
