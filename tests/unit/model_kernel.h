@@ -13,6 +13,7 @@
 #include <linux/if_link.h>
 #include <net/if.h>
 #include <linux/if_arp.h>
+#include <stdarg.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -548,8 +549,21 @@ static bool dispatches(const struct iface *at)
 	return at && (at->dispatcher || at->foreign || link_on(at->index));
 }
 
+static void speak(libxdp_print_fn_t fn, enum libxdp_print_level level, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	fn(level, format, args);
+	va_end(args);
+}
+
+/* It has something to say at once. */
 libxdp_print_fn_t libxdp_set_print(libxdp_print_fn_t fn)
 {
+	speak(fn, LIBXDP_WARN, "libxdp warns of %d\n", 1);
+	speak(fn, LIBXDP_INFO, "libxdp mentions %d\n", 2);
+	speak(fn, LIBXDP_DEBUG, "libxdp babbles of %d\n", 3);
 	return fn;
 }
 

@@ -30,7 +30,7 @@ static void program_uses(struct thing *program, const struct thing *map)
 static struct thing *generation_new(unsigned int number, const struct thing *counters)
 {
 	struct thing *program = thing_new(PINNED_PROGRAM, "xdp_bloom_gen"), *map, *ask;
-	struct generation g = { .version = GENERATION_VERSION, .number = number };
+	struct generation g = { .version = GENERATION_VERSION, .number = number, .gate4 = 1 };
 	char name[64];
 
 	snprintf(name, sizeof(name), "pins/generation/%u", number);

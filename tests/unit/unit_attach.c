@@ -241,6 +241,16 @@ static int where_is_it(void)
 	return (int)shared_where(2, shared_id("pins/links/eth0%shared"));
 }
 
+static int where_is_it_verbose(void)
+{
+	int where;
+
+	log_settings.verbose = true;
+	where = where_is_it();
+	log_settings.verbose = false;
+	return where;
+}
+
 static int is_live(void)
 {
 	return shared_is_live(&model_context, "pins/links/eth0%shared");
@@ -606,6 +616,7 @@ static const struct happens all[] = {
 	{ "catch up, cut short later", cut_short_later, catch_up, EACH_FAILS },
 	{ "catch up, alone", on_two, catch_up, EACH_FAILS },
 	{ "where is it", shared, where_is_it, EACH_FAILS },
+	{ "where is it, by the words of libxdp", shared, where_is_it_verbose, ONCE },
 	{ "where is it, renamed", shared_renamed_and_new, where_is_it, EACH_FAILS },
 	{ "where is it, gone", shared_gone_and_new, where_is_it, EACH_FAILS },
 	{ "is it live", others, is_live, EACH_FAILS },

@@ -372,6 +372,29 @@ static bool given_known(const struct context *context)
 	return matches;
 }
 
+/* What cannot be read of the state, and how often it can before. */
+static const char *unread;
+static int reads;
+
+static bool cannot_read(const char *what)
+{
+	return unread && !strcmp(what, unread) && reads-- <= 0;
+}
+
+static int read_interfaces(struct state *s, struct interface_info **all, size_t *n)
+{
+	*all = NULL;
+	*n = 0;
+	return cannot_read("interfaces") ? -EIO : state_interfaces(s, all, n);
+}
+
+static int read_ports(struct state *s, struct port_row **all, size_t *n)
+{
+	*all = NULL;
+	*n = 0;
+	return cannot_read("ports") ? -EIO : state_port_rows(s, all, n);
+}
+
 #define attach_may	       given_may
 #define attach_one	       given_one
 #define attach_is	       given_is
@@ -409,8 +432,12 @@ static bool given_known(const struct context *context)
 #define state_interface_put(s, is)    (call("put") ?: state_interface_put(s, is))
 #define state_port_put(s, row)	      (call("put a port") ?: state_port_put(s, row))
 #define state_pending_forget(s, k, n) (call("%s waits no more", n) ?: state_pending_forget(s, k, n))
+#define state_interfaces(s, all, n)   read_interfaces(s, all, n)
+#define state_port_rows(s, all, n)    read_ports(s, all, n)
 #define put			      put_one
 #include "change/attach.c"
+#undef state_interfaces
+#undef state_port_rows
 #undef put
 #undef state_commit
 #undef state_interface_put
@@ -528,6 +555,8 @@ static void anew(void)
 	watched = matches = fails_on = false;
 	calls = fails_at = 0;
 	fails_with = -EIO;
+	unread = NULL;
+	reads = 0;
 }
 
 static void attaches(const struct attach_options *o, char **names)
@@ -623,6 +652,31 @@ static void in_place(void)
 	fails_at = 7;
 	fails_on = true;
 	attaches(OPTIONS(.mode = MODE(MODE_SKB)), NAMES("eth0"));
+	puts("-- what mode it was asked for cannot be read");
+	for (int n = 0; n < 4; n++) {
+		anew();
+		eth0_is();
+		unread = "interfaces";
+		reads = n;
+		printf("-- after %d\n", n);
+		attaches(OPTIONS(.match = ASKS(MATCH_BOTH)), NAMES("eth0"));
+	}
+	unread = NULL;
+}
+
+/* The second cannot be attached, and the first not go back. */
+static void stuck(void)
+{
+	for (int i = 0; i < 2; i++)
+		for (int at = 8; at < 12; at++) {
+			anew();
+			if (i)
+				eth0_is();
+			fails_at = at;
+			fails_on = true;
+			printf("-- call %d fails, and all behind it\n", at);
+			attaches(OPTIONS(.mode = MODE(MODE_SKB)), NAMES("eth0", "eth1"));
+		}
 }
 
 static void on_trial(void)
@@ -733,6 +787,10 @@ static void of_ports(void)
 	anew();
 	bridge_is();
 	attaches(OPTIONS(.ports = true), NAMES("br0"));
+	puts("-- one of them for itself, and whether it is one cannot be read");
+	unread = "ports";
+	attaches(OPTIONS(0), NAMES("p1"));
+	unread = NULL;
 	puts("-- one of them for itself");
 	attaches(OPTIONS(0), NAMES("p1"));
 	puts("-- twice");
@@ -807,6 +865,14 @@ static void detach(void)
 		detach_before();
 		fails_at = at;
 		detaches("br0", true, true, true);
+	}
+	puts("-- what is kept cannot be read");
+	for (int n = 0; n < 3; n++) {
+		detach_before();
+		unread = n ? "interfaces" : "ports";
+		reads = n - 1;
+		detaches(n > 1 ? "eth9" : "eth0", true, true, false);
+		unread = NULL;
 	}
 	puts("-- at the end, three times");
 	detach_before();
@@ -1111,10 +1177,9 @@ static void purged(void)
 static void word_for_word(void)
 {
 	static const struct scene scenes[] = {
-		{ "two", one },		  { "each option", options }, { "in place", in_place },
-		{ "on trial", on_trial }, { "not there", missing },   { "ports", of_ports },
-		{ "detach", detach },	  { "restore", restored },    { "half changed", completes },
-		{ "purge", purged }
+		{ "two", one },		  { "each option", options },	 { "in place", in_place }, { "stuck", stuck },
+		{ "on trial", on_trial }, { "not there", missing },	 { "ports", of_ports },	   { "detach", detach },
+		{ "restore", restored },  { "half changed", completes }, { "purge", purged }
 	};
 
 	shows_scenes(&shows, scenes, sizeof(scenes) / sizeof(scenes[0]), NULL);

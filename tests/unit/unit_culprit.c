@@ -47,8 +47,8 @@ static int text_of(const char *text)
 }
 
 /* text: NULL: none is kept. */
-static void put_list(struct state *s, const char *name, enum list_kind kind, uint32_t lo, uint32_t hi,
-		     const char *format, const char *text)
+static void put_rows(struct state *s, const char *name, enum list_kind kind, uint32_t lo, uint32_t hi,
+		     const char *format, const char *where, const char *text)
 {
 	struct list_info list = {
 		.kind = kind, .prefixes = 1, .addresses = "1", .source = "a.txt", .loaded = "2026-01-01T00:00:00Z"
@@ -59,6 +59,7 @@ static void put_list(struct state *s, const char *name, enum list_kind kind, uin
 
 	snprintf(list.name, sizeof(list.name), "%s", name);
 	snprintf(list.format, sizeof(list.format), "%s", format);
+	snprintf(list.where, sizeof(list.where), "%s", where);
 	ENOUGH(!ranges_add4(&set, lo, hi) && !ranges_finish(&set) && !state_list_put(s, &list, &set));
 	ranges_free(&set);
 	if (!text)
@@ -68,6 +69,12 @@ static void put_list(struct state *s, const char *name, enum list_kind kind, uin
 	ENOUGH(packer && !state_text_put(s, name, packer));
 	packer_free(packer);
 	close(fd);
+}
+
+static void put_list(struct state *s, const char *name, enum list_kind kind, uint32_t lo, uint32_t hi,
+		     const char *format, const char *text)
+{
+	put_rows(s, name, kind, lo, hi, format, "", text);
 }
 
 static void is_said(struct state *s, const struct guard *guard, uint32_t addr, const char *wanted)
@@ -104,11 +111,19 @@ static void culprits(void)
 	guard.list = "two";
 	is_said(s, &guard, 0xc0000280, "it is 192.0.2.128/25 in list 'one', a.txt:4");
 	close(guard.text);
+	guard = (struct guard){ .list = "one", .text = -1 };
+	is_said(s, &guard, 0xc0000280, "it is in list 'one'");
 	/* Read as it was asked for, not as it looks. */
 	put_list(s, "one", LIST_BAN, 0xc0000200, 0xc00002ff, "csv:2", "192.0.2.9,192.0.2.8\n192.0.2.8,192.0.2.9\n");
 	is_said(s, &(struct guard){ 0 }, 0xc0000209, "it is 192.0.2.9 in list 'one', a.txt:2");
 	is_said(s, &(struct guard){ 0 }, 0xc0000208, "it is 192.0.2.8 in list 'one', a.txt:1");
 	is_said(s, &(struct guard){ 0 }, 0xc0000207, "it is in list 'one'");
+	/* The first that holds it, of the rows that were asked for. */
+	put_list(s, "one", LIST_BAN, 0xc0000200, 0xc00002ff, "", "192.0.2.0/24\n192.0.2.0/25\n192.0.2.8\n");
+	is_said(s, &(struct guard){ 0 }, 0xc0000208, "it is 192.0.2.0/24 in list 'one', a.txt:1");
+	put_rows(s, "one", LIST_BAN, 0xc0000200, 0xc00002ff, "", "country=de",
+		 "network,country\n192.0.2.0/24,fr\n192.0.2.0/25,de\n");
+	is_said(s, &(struct guard){ 0 }, 0xc0000208, "it is 192.0.2.0/25 in list 'one', a.txt:3");
 	ENOUGH(!state_run(s, "UPDATE list SET addresses = '' WHERE name = 'shadow'"));
 	is_said(s, &(struct guard){ 0 }, 0xc0000209, "");
 	state_close(s); /* nothing of it was committed */

@@ -105,7 +105,7 @@ struct world {
 	enum list_kind kind;
 	uint32_t lo, hi; /* of the list; 0: there is none */
 	const char *scope;
-	int ban; /* 0: none, 1: it ends, 2: it does not, 3: it is of all, and ends */
+	int ban; /* 0: none, 1: it ends, 2: it does not, 3: it is of all, and ends, 4: of all, and does not */
 	bool as_now_by_all, as_now_by_scoped, as_now_by_ends;
 };
 
@@ -125,11 +125,11 @@ static void make(struct state *s, const struct world *w)
 	snprintf(list.scope, sizeof(list.scope), "%s", w->scope);
 	ENOUGH(!ranges_add4(&set, w->lo, w->hi) && !ranges_finish(&set));
 	ENOUGH(!w->hi || !state_list_put(s, &list, &set));
-	if (w->ban == 3) {
+	if (w->ban >= 3) {
 		ban.first.num = 0;
 		ban.length = 0;
 	}
-	ban.expires = w->ban != 2 ? time(NULL) + 3600 : 0;
+	ban.expires = w->ban % 2 ? time(NULL) + 3600 : 0;
 	ENOUGH(!w->ban || !state_ban_new(s, &ban, &added));
 	ranges_free(&set);
 }
@@ -149,6 +149,7 @@ static void by_state(void)
 		{ "a ban that ends", LIST_BAN, 0, 0, "", 1, true, false, true },
 		{ "a ban of all that ends", LIST_BAN, 0, 0, "", 3, true, false, true },
 		{ "a ban", LIST_BAN, 0, 0, "", 2, true, false, false },
+		{ "a ban of all", LIST_BAN, 0, 0, "", 4, true, false, false },
 		{ "a list beside a ban that ends", LIST_BAN, NEED, NEED, "", 1, true, false, false },
 	};
 

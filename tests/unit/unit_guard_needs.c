@@ -15,6 +15,7 @@
 #include "kernel/live.h"
 #include "state/events.h"
 #include "state/grants.h"
+#include "state/until.h"
 
 static const struct shown known[] = {
 #include "unit_guard_needs.txt"
@@ -138,15 +139,38 @@ static bool given_drops(const struct live *live, struct addr addr)
 	return given.drops[place(addr)];
 }
 
-#define own_addresses  given_needs
-#define guard_before   given_before
-#define guard_longer   given_longer
-#define culprit_text   given_culprit
-#define exceptions_add given_exception
-#define event(...)     given_event(__VA_ARGS__)
-#define warn	       given_warn
-#define live_drops     given_drops
+/* The state says that this has failed. */
+static const char *state_fails;
+
+static int may(const char *call)
+{
+	return state_fails && !strcmp(state_fails, call) ? because(-EIO, "the state fails: %s", call) : 0;
+}
+
+static int given_grants(struct state *state, struct addr **list, size_t *n)
+{
+	*list = NULL;
+	*n = 0;
+	return may("grants") ?: state_grants(state, list, n);
+}
+
+#define state_grants		      given_grants
+#define state_grant(s, addr, waits)   (may("grant") ?: state_grant(s, addr, waits))
+#define state_grant_drop(s, addr)     (may("drop") ?: state_grant_drop(s, addr))
+#define state_allowed_waiting(s, set) (may("waiting") ?: state_allowed_waiting(s, set))
+#define own_addresses		      given_needs
+#define guard_before		      given_before
+#define guard_longer		      given_longer
+#define culprit_text		      given_culprit
+#define exceptions_add		      given_exception
+#define event(...)		      given_event(__VA_ARGS__)
+#define warn			      given_warn
+#define live_drops		      given_drops
 #include "change/guard_needs.c"
+#undef state_grants
+#undef state_grant
+#undef state_grant_drop
+#undef state_allowed_waiting
 #undef own_addresses
 #undef event
 #undef warn
@@ -303,6 +327,24 @@ static void fails(void)
 	sets(ALL, false);
 }
 
+static void state_says_no(void)
+{
+	static const char *const calls[] = { "grants", "grant", "drop", "waiting" };
+	struct ranges gone = set_of("198.51.100.1");
+
+	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
+		begin();
+		guard.everything = true;
+		sets(ALL, false);
+		printf("%s\n", calls[i]);
+		state_fails = calls[i];
+		sets("198.51.100.0/31", true);
+		end(guard_gone(state, &gone));
+		state_fails = NULL;
+	}
+	ranges_free(&gone);
+}
+
 static void again(void)
 {
 	guard.everything = true;
@@ -391,10 +433,17 @@ static void excepted(void)
 static void scenes(void)
 {
 	static const struct scene all[] = {
-		{ "refuses", refuses },	  { "goes on", goes_on },   { "forces", forces },
-		{ "ends", ends },	  { "spares", spares },	    { "fails", fails },
-		{ "again", again },	  { "in force", in_force }, { "all of them", all_of_them },
+		{ "refuses", refuses },
+		{ "goes on", goes_on },
+		{ "forces", forces },
+		{ "ends", ends },
+		{ "spares", spares },
+		{ "fails", fails },
+		{ "again", again },
+		{ "in force", in_force },
+		{ "all of them", all_of_them },
 		{ "excepted", excepted },
+		{ "the state fails", state_says_no },
 	};
 
 	state = opened(true);

@@ -202,6 +202,20 @@ static void foreign_just_then(void)
 	when_opened.then = foreign_pinned;
 }
 
+/* Links alone are left. */
+static void base_unpinned(void)
+{
+	static const char *const names[] = { "root",	"slot",		 "counters",	 "list_counters",
+					     "samples", "sample_shares", "sample_budget" };
+	char path[64];
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		snprintf(path, sizeof(path), "pins/%s", names[i]);
+		unpinned(path);
+	}
+	remove_below("pins/generation");
+}
+
 static void foreign_in_slot(void)
 {
 	memcpy(slot_map->value, &root_program->id, sizeof(root_program->id));
@@ -480,6 +494,20 @@ static void next_without_map(void)
 	put_aside("pins/generation/4/gate4");
 }
 
+/* Whole, but for a program in the slot of destinations that nobody has pinned. */
+static void next_foreign_to(void)
+{
+	next_generation();
+	into_slot_to(thing_new(PINNED_PROGRAM, "foreign"));
+}
+
+/* What is to come into force behind the trial is not whole. */
+static void trial_without_map(void)
+{
+	trial_begins();
+	put_aside("pins/generation/4/gate4");
+}
+
 static void to_unpinned(void)
 {
 	char name[64];
@@ -599,6 +627,9 @@ STEPS(sees_leaving, look, attached_leaving, look, look)
 STEPS(sees_many, look, many_turned, some_unpinned, look, look)
 STEPS(sees_like_a_pin, look, look, like_a_pin_detached, look, look)
 STEPS(keeps_from_no_map, look, next_without_map, look, look, close_gap, look)
+STEPS(sees_link_alone, base_unpinned, look, link_detached, look)
+STEPS(keeps_from_foreign_to, look, next_foreign_to, look, look, close_gap, look)
+STEPS(keeps_from_half_trial, look, trial_without_map, look, look, close_gap, look)
 STEPS(takes_later, look, by_destination, look, to_unpinned, look, repair, look)
 STEPS(keeps_from_dead, look, dead_link_pinned, look, look, repair, look)
 STEPS(takes_attached_again, look, detached_and_attached, look, look, link_unpinned, look, repair, look)
@@ -631,6 +662,7 @@ static const struct happens all[] = {
 	{ "a link runs another's", on_two, turns_link, EACH_FAILS },
 	{ "a link runs another's, on trial", on_trial, turns_link, ONCE },
 	{ "detached by force", on_two, sees_force, ONCE },
+	{ "detached by force, and nothing else was pinned", on_eth0, sees_link_alone, ONCE },
 	{ "detached by force, and forgotten", on_two, forgets_force, ONCE },
 	{ "all is taken away", on_two, sees_all_go, ONCE },
 	{ "an interface goes", on_two, sees_gone, ONCE },
@@ -664,6 +696,9 @@ static const struct happens all[] = {
 	{ "another's program in the slot of destinations", by_destination, sees_foreign_to, ONCE },
 	{ "the slot of destinations is empty", by_destination, sees_empty_to, ONCE },
 	{ "the next generation, without a map of it", on_eth0, keeps_from_no_map, ONCE },
+	{ "the next generation, another's program in the slot of destinations", by_destination, keeps_from_foreign_to,
+	  ONCE },
+	{ "a generation on trial, without a map of it", on_eth0, keeps_from_half_trial, ONCE },
 	{ "destinations are asked about, and their pins go", NULL, takes_later, ONCE },
 	{ "a link that is attached to nothing in its place", on_eth0, keeps_from_dead, ONCE },
 	{ "detached, and attached again", on_eth0, takes_attached_again, ONCE },

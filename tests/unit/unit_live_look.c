@@ -378,6 +378,16 @@ static int looks_when_next_comes(void)
 	return again(next_comes);
 }
 
+static void it_is_taken_back(void)
+{
+	into_slot(made_pins[made_pin_at("P/generation/3/" PIN_PROGRAM)].is);
+}
+
+static int looks_when_taken_back(void)
+{
+	return again(it_is_taken_back);
+}
+
 static void the_time_passes(void)
 {
 	boot_time = 2000;
@@ -584,6 +594,7 @@ static const struct scenario all[] = {
 	{ "seen again, edited", one, looks_when_edited, ONCE },
 	{ "seen again, the next came", one, looks_when_next_comes, EACH_FAILS },
 	{ "seen again, on trial", on_trial, looks_again, ONCE },
+	{ "seen again, the trial was taken back", on_trial, looks_when_taken_back, ONCE },
 	{ "seen again, the trial ended meanwhile", on_trial, looks_when_time_passes, ONCE },
 	{ "seen again, the trial had ended", on_trial, looks_when_time_has_passed, ONCE },
 	{ "seen again, nothing was there", NULL, looks_again, ONCE },

@@ -14,6 +14,8 @@
 #include "base/words.h"
 #include "bpf/decide.h"
 #include "change/ends.h"
+#include "change/guard_needs.h"
+#include "change/guard_rails.h"
 #include "feeds/decisions.h"
 #include "feeds/route_table.h"
 #include "feeds/stream.h"
@@ -861,6 +863,34 @@ static int holds(void)
 	return err;
 }
 
+/* What may be banned all the same, and what guard rails say of lists that are wide. */
+static int guards(void)
+{
+	const struct amounts granted = { 0x1p31, 0x1p127 };
+	struct guard guard = { 0 };
+	struct ranges wide = RANGES_EMPTY, left = RANGES_EMPTY;
+	struct amounts share = { 0 };
+	bool found[bogon_table_n];
+	int err = guard_force_prefix(&guard, (struct addr){ 0x01020304, 4 }, 32) ?: guard_force(&guard, &two);
+
+	CHECK(err || (ranges_covering(&guard.forced, (struct addr){ 0x01020304, 4 }) >= 0 &&
+		      ranges_covering(&guard.forced, (struct addr){ 0x05000000, 4 }) >= 0),
+	      "it is not forced");
+	err = err ?:
+	      ranges_add4(&wide, 0, 0x7fffffff) ?:
+	      ranges_add6(&wide, (ip6)2 << 124, (ip6)3 << 124) ?:
+	      ranges_finish(&wide) ?:
+	      guard_wide("wide", &wide, &wide, granted) ?:
+	      guard_allows("wide", &wide, &wide, granted) ?: guard_share_of(&wide, &share) ?: guard_change("wide", &wide, &wide);
+	CHECK(err || (share.v4 > 0x1p30 && share.v4 < 0x1p31), "its share is %g", share.v4);
+	err = err ?: ranges_union(&left, &two, &wide) ?: guard_apply_bogons(&left, BOGONS_LEAVE_OUT, found);
+	CHECK(err || ranges_covering(&left, (struct addr){ 0x0a000001, 4 }) < 0, "what is nobody's stays");
+	ranges_free(&wide);
+	ranges_free(&left);
+	guard_free(&guard);
+	return err;
+}
+
 static int captures(void)
 {
 	struct pcapng *p = (void *)1;
@@ -1052,6 +1082,7 @@ static void observers(void)
 	EACH(counts_sources);
 	EACH(follows_senders);
 	EACH(holds);
+	EACH(guards);
 	EACH(captures);
 }
 

@@ -10,6 +10,7 @@
 #include <linux/magic.h>
 #include <stdlib.h>
 #include <sys/mount.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
 #include <sys/syscall.h>
@@ -24,6 +25,33 @@
 #include "base/trusted_dir.h"
 #include "kernel/pins.h"
 #include "shown.h"
+
+/* A directory and all that is in it, but not what a link in it leads to. */
+static void removes(void)
+{
+	char base[200], path[300], kept[300];
+
+	snprintf(base, sizeof(base), "%.150s/xdp-bloom-pins-XXXXXX", getenv("TMPDIR") ?: "/tmp");
+	if (!CHECK(mkdtemp(base) != NULL, "no directory"))
+		return;
+	snprintf(kept, sizeof(kept), "%s/kept", base);
+	close(open(kept, O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
+	snprintf(path, sizeof(path), "%s/pins", base);
+	CHECK(!mkdir(path, 0700), "%s", path);
+	snprintf(path, sizeof(path), "%s/pins/deep", base);
+	CHECK(!mkdir(path, 0700), "%s", path);
+	snprintf(path, sizeof(path), "%s/pins/deep/pin", base);
+	close(open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
+	snprintf(path, sizeof(path), "%s/pins/link", base);
+	CHECK(!symlink(base, path), "%s", path);
+	snprintf(path, sizeof(path), "%s/pins", base);
+	pin_remove(path);
+	CHECK(access(path, F_OK) && !access(kept, F_OK), "it is there still, or more is gone");
+	pin_remove(path); /* none is there */
+	pin_remove(kept);
+	CHECK(access(kept, F_OK), "a file is there still");
+	CHECK(!rmdir(base), "something is left");
+}
 
 static const struct shown known[] = {
 #include "unit_pins.txt"
@@ -352,6 +380,17 @@ static int given_closedir(DIR *dir)
 	return 0;
 }
 
+static rlim_t addresses = RLIM_INFINITY; /* that this process may take */
+
+static int given_limit(int which, struct rlimit *space)
+{
+	if (which != RLIMIT_AS)
+		abort();
+	*space = (struct rlimit){ addresses, RLIM_INFINITY };
+	return 0;
+}
+
+#define getrlimit	       given_limit
 #define bpf_obj_get	       given_obj_get
 #define bpf_obj_get_info_by_fd given_info
 #define bpf_map_get_next_key   given_next_key
@@ -651,6 +690,10 @@ static void reasons(void)
 
 	for (size_t i = 0; i < sizeof(errnos) / sizeof(errnos[0]); i++)
 		says("map", because_kernel(-errnos[i], "a map"));
+	addresses = 1ULL << 47;
+	says("limited", because_kernel(-ENOMEM, "a map"));
+	says("limited", because_kernel(-EIO, "a map"));
+	addresses = RLIM_INFINITY;
 	says("it is said", because_kernel(because(-EIO, "said before"), "a map"));
 	for (size_t w = 0; w < sizeof(who) / sizeof(who[0]); w++) {
 		capabilities = who[w].has;
@@ -839,7 +882,7 @@ static void happens(void)
 
 int main(void)
 {
-	static const struct ktap_case cases[] = { { "pins", happens } };
+	static const struct ktap_case cases[] = { { "pins", happens }, { "pins are removed", removes } };
 
 	return ktap_run(cases, sizeof(cases) / sizeof(cases[0]));
 }

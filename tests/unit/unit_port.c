@@ -34,6 +34,8 @@ static struct shows shows = { .file = "tests/unit/unit_port.txt",
 #define FEATURES 300
 #define FD	 40 /* of ethtool; of a file the one above it */
 
+#define NO_MODE 99 /* it says of XDP, but not how it is attached */
+
 /* What there is; 0 or NULL: the kernel says nothing of it. */
 static struct link {
 	unsigned int ifindex;
@@ -110,7 +112,8 @@ static void put_link(struct nlmsghdr *m, const struct link *link)
 
 		at = nest(m, IFLA_XDP);
 		put_number(m, IFLA_XDP_PROG_ID, link->program);
-		put(m, IFLA_XDP_ATTACHED, &mode, sizeof(mode));
+		if (link->mode != NO_MODE)
+			put(m, IFLA_XDP_ATTACHED, &mode, sizeof(mode));
 		nest_end(m, at);
 	}
 }
@@ -290,7 +293,7 @@ static ssize_t given_read(int fd, void *to, size_t size)
 {
 	size_t n = reads ? strlen(reads) : 0;
 
-	if (fd != FD + 1)
+	if (fd != FD + 1 || size != 129)
 		abort();
 	if (fails("read"))
 		return -1;
@@ -312,6 +315,7 @@ static unsigned int given_index(const char *name)
 	return 0;
 }
 
+#define calloc(n, size)		       (fails("calloc") ? NULL : calloc(n, size))
 #define netlink_open		       given_open
 #define netlink_dump		       given_dump
 #define nl_close		       given_close
@@ -322,6 +326,7 @@ static unsigned int given_index(const char *name)
 #define close_fd		       given_close_fd
 #define if_nametoindex		       given_index
 #include "kernel/port.c"
+#undef calloc
 #undef read
 #undef open
 
@@ -388,6 +393,9 @@ static void of_links(void)
 		there[0].program = mode == XDP_ATTACHED_MULTI ? 0 : 70 + mode;
 		look("XDP");
 	}
+	there[0].mode = NO_MODE;
+	there[0].program = 79;
+	look("XDP, and not how");
 	begin();
 	there[0].master = 9;
 	there[1] = (struct link){ .ifindex = 9, .name = "a-long-name-br0", .mtu = 1400, .mode = 2, .program = 3 };
@@ -433,6 +441,8 @@ static void of_features(void)
 	is.xdp = 1;
 	is.family = 31;
 	look("less");
+	is.xdp = 0;
+	look("none");
 	is.family = 0;
 	look("an older kernel");
 }
@@ -465,6 +475,8 @@ static void of_drivers(void)
 	look("it names none");
 	is.fails = "features";
 	look("it does not say which it has");
+	is.fails = "calloc";
+	look("without memory for their names");
 	is.features = 0;
 	is.fails = "flags";
 	is.lro = true;

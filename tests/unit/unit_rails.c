@@ -179,6 +179,79 @@ static void shares(void)
 	}
 }
 
+/* One range, whose ends added up are next to nothing; and one that is no wider than a prefix may be, but is none. */
+static void wide_ranges(void)
+{
+	static const struct {
+		uint32_t lo, hi;
+		const char *says;
+	} known4[] = {
+		{ 0x40000000, 0xc0fffffe, "feed: it bans all of 64.0.0.0/2, which is very wide" WIDE },
+		{ 0x40000000, 0x40ffffff, NULL },
+		{ 0x40000001, 0x41000000, NULL },
+		{ 0x40000000, 0x41ffffff, "feed: it bans all of 64.0.0.0/7, which is very wide" WIDE },
+		{ 0x40ffffff, 0x42fffffe, NULL },
+		{ 0x40ffffff, 0x43000000, NULL },
+		{ 0x41000000, 0x43ffffff, "feed: it bans all of 66.0.0.0/7, which is very wide" WIDE },
+	};
+	static const struct {
+		ip6 lo, hi;
+		const char *says;
+	} known6[] = {
+		{ (ip6)4 << 124, (ip6)0xc00f << 112 | ~(ip6)0 >> 20,
+		  "feed: it bans all of 4000::/2, which is very wide" WIDE },
+		{ (ip6)0x400 << 116, ((ip6)0x401 << 116) - 1, NULL },
+		{ (ip6)0x400 << 116, ((ip6)0x402 << 116) - 1,
+		  "feed: it bans all of 4000::/11, which is very wide" WIDE },
+		{ ((ip6)0x400 << 116) + 1, (ip6)0x401 << 116, NULL },
+	};
+	struct ranges none = RANGES_EMPTY;
+
+	for (size_t i = 0; i < sizeof(known4) / sizeof(known4[0]); i++) {
+		struct ranges set = RANGES_EMPTY;
+
+		if (ranges_add4(&set, known4[i].lo, known4[i].hi) || ranges_finish(&set))
+			abort();
+		says(check_widths("feed", &none, &set), known4[i].says, "IPv4");
+		ranges_free(&set);
+	}
+	for (size_t i = 0; i < sizeof(known6) / sizeof(known6[0]); i++) {
+		struct ranges set = RANGES_EMPTY;
+
+		if (ranges_add6(&set, known6[i].lo, known6[i].hi) || ranges_finish(&set))
+			abort();
+		says(check_widths("feed", &none, &set), known6[i].says, "IPv6");
+		ranges_free(&set);
+	}
+}
+
+/* What is granted: of each family for itself, and no less than needs to be. */
+static void shares_of(void)
+{
+	static const struct {
+		const char *set;
+		struct amounts is;
+	} known[] = {
+		{ "1.0.0.0/8", { 0, 0 } },
+		{ "64.0.0.0/2", { 0, 0 } },
+		{ "64.0.0.0/2 128.0.0.0/6 2600::/12", { 0x1p30 + 0x1p26 - 0x1p24 - 0x1p22, 0 } },
+		{ "2600::/8 2.0.0.0/8", { 0, 0 } },
+		{ "2600::/7 2.0.0.0/8", { 0, 0x1p121 } },
+		{ "2600::/8", { 0, 0 } },
+		{ "128.0.0.0/1 2600::/7", { 1609433088, 0x1p121 } },
+	};
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+		struct ranges set = set_of(known[i].set);
+		struct amounts is = { 7, 7 };
+
+		CHECK(!guard_share_of(&set, &is), "%s: refused", known[i].set);
+		CHECK(is.v4 == known[i].is.v4 && is.v6 == known[i].is.v6, "%s: %.0f and %.0f, which is 2^30%+.0f",
+		      known[i].set, is.v4, is.v6, is.v4 - 0x1p30);
+		ranges_free(&set);
+	}
+}
+
 #define NOTHING "nothing would be dropped any more, whatever lists say; "
 
 static void prefixes(void)
@@ -302,7 +375,7 @@ int main(void)
 	static const struct ktap_case cases[] = {
 		{ "how fast it grows", growth },   { "how much changes", change }, { "how wide it is", widths },
 		{ "how much of all", shares },	   { "prefixes", prefixes },	   { "what is nobody's", bogons },
-		{ "what is allowed", exceptions },
+		{ "what is allowed", exceptions }, { "wide ranges", wide_ranges }, { "what is granted", shares_of },
 	};
 
 	return ktap_run(cases, sizeof(cases) / sizeof(cases[0]));

@@ -240,10 +240,19 @@ static void put_value(const struct made_map *map, const void *value)
 #define dup				 given_dup
 #define because_program			 given_because
 #define note				 given_warn
-/* Nothing of libbpf's is left to print. */
-#define libbpf_set_print(print) ((void)(print))
+static libbpf_print_fn_t libbpf_says;
+
+static void given_set_print(libbpf_print_fn_t fn)
+{
+	libbpf_says = fn;
+}
+
+#define libbpf_set_print given_set_print
+#define fputs(text, to)	 ((to) == stderr ? printf("%s", text) : -1)
 
 #include "kernel/root.c"
+
+#undef fputs
 
 #undef close
 #undef dup
@@ -471,6 +480,31 @@ static int hides(void)
 	return 0;
 }
 
+static void say(enum libbpf_print_level level, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	libbpf_says(level, format, args);
+	va_end(args);
+}
+
+static int listens(void)
+{
+	libbpf_says = NULL;
+	if (kernel_ready_to_look(&own_context) || !libbpf_says)
+		return -EIO;
+	for (int verbose = 0; verbose < 2; verbose++) {
+		log_settings.verbose = verbose;
+		printf(" %s\n", verbose ? "verbose" : "as it is");
+		say(LIBBPF_WARN, " it warns of %d and of r%d = %#llx\n", 12345, 1, 0x123456789abcULL);
+		say(LIBBPF_INFO, " it mentions %u\n", 123456);
+		say(LIBBPF_DEBUG, " it babbles\n");
+	}
+	log_settings.verbose = false;
+	return 0;
+}
+
 static const struct scenario all[] = {
 	{ "all is there", all_there, base, EACH_FAILS },
 	{ "nothing is there", NULL, base, BY_EACH_ERRNO },
@@ -501,6 +535,7 @@ static const struct scenario all[] = {
 	{ "frags? of a plain root", plain_root, asks_frags, ONCE },
 	{ "ready", NULL, readies, EACH_FAILS },
 	{ "long numbers", NULL, hides, ONCE },
+	{ "what libbpf says", NULL, listens, ONCE },
 };
 
 static const int errnos[] = { EIO, EINVAL, EBADF };

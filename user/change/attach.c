@@ -86,22 +86,33 @@ static int keeps(struct state *state, const char *label, bool *found)
 	return err;
 }
 
-/* For the state. Changed in place, a mode that nobody asks for is what was asked for before. */
-static int as_kept(const struct attaching *a, const struct attachment *at, bool in_place, struct interface_info *to)
+static bool asks_for_mode(const struct attach_options *o)
 {
-	const struct attach_options *o = a->options;
+	return o->mode > 1 + MODE_AUTO;
+}
+
+/* For the state. */
+static struct interface_info as_kept(const struct attaching *a, const struct attachment *at)
+{
+	bool known = asks_for_mode(a->options) || MATCH_BY_TC(at->match);
+	struct interface_info is = { .shared = at->shared, .match = at->match };
+
+	snprintf(is.name, sizeof(is.name), "%s", at->name);
+	snprintf(is.mode, sizeof(is.mode), "%s", attach_mode_names[known ? at->mode : MODE_AUTO]);
+	return is;
+}
+
+/* Changed in place, a mode that nobody asks for is what was asked for before. */
+static int mode_of_before(const struct attaching *a, struct interface_info *is)
+{
 	struct interface_info *kept = NULL;
 	size_t n = 0;
-	bool asked = o->mode > 1 + MODE_AUTO;
-	int err = in_place && !asked && !o->if_needed ? state_interfaces(a->change->state, &kept, &n) : 0;
+	int err =
+		asks_for_mode(a->options) || a->options->if_needed ? 0 : state_interfaces(a->change->state, &kept, &n);
 
-	*to = (struct interface_info){ .shared = at->shared, .match = at->match };
-	snprintf(to->name, sizeof(to->name), "%s", at->name);
-	snprintf(to->mode, sizeof(to->mode), "%s",
-		 attach_mode_names[asked || MATCH_BY_TC(at->match) ? at->mode : MODE_AUTO]);
 	for (size_t i = 0; i < n; i++)
-		if (!strcmp(kept[i].name, to->name) && !MATCH_BY_TC(kept[i].match) && !MATCH_BY_TC(to->match))
-			memcpy(to->mode, kept[i].mode, sizeof(to->mode));
+		if (!strcmp(kept[i].name, is->name) && !MATCH_BY_TC(kept[i].match) && !MATCH_BY_TC(is->match))
+			memcpy(is->mode, kept[i].mode, sizeof(is->mode));
 	free(kept);
 	return err;
 }
@@ -128,30 +139,28 @@ static int announce(struct attaching *a, const char *label, const struct interfa
 static int announce_interface(struct attaching *a, const char *name, enum announced *announced)
 {
 	struct attachment at = wanted(a->options, name, NULL);
-	struct interface_info interface;
+	struct interface_info interface = as_kept(a, &at);
 	char label[LABEL_MAX];
 
 	if (attach_may(a->change->context, &at))
 		return 0; /* attach_one() says why */
-	return as_kept(a, &at, false, &interface)
-		       ?: announce(a, label_of(label, name, at.match), &interface, announced);
+	return announce(a, label_of(label, name, at.match), &interface, announced);
 }
 
 /* How the ports of this one are to be filtered. */
-static int rule_of(const struct attaching *a, const char *name, struct interface_info *rule)
+static struct interface_info rule_of(const struct attaching *a, const char *name)
 {
 	struct attachment at = wanted(a->options, name, NULL);
 
-	return as_kept(a, &at, false, rule);
+	return as_kept(a, &at);
 }
 
 static int announce_ports(struct attaching *a, const char *name, enum announced *announced)
 {
-	struct interface_info rule;
+	struct interface_info rule = rule_of(a, name);
 	char label[LABEL_MAX];
 
-	return rule_of(a, name, &rule)
-		       ?: announce(a, label_of_ports(label, name, way_of(a->options)), &rule, announced);
+	return announce(a, label_of_ports(label, name, way_of(a->options)), &rule, announced);
 }
 
 static bool is_named(char *const *names, int n, const char *name)
@@ -192,12 +201,12 @@ static int announce_end(struct attaching *a)
 			err = state_pending_forget(state, PENDING_INTERFACE,
 						   label_of(label, a->names[i], way_of(a->options)));
 	for (int i = 0; i < a->above_n && !err; i++) {
-		struct interface_info rule;
+		struct interface_info rule = rule_of(a, a->above[i]);
 
 		label_of_ports(label, a->above[i], way_of(a->options));
 		if (a->ports_announced[i] && !confirm)
 			err = state_pending_forget(state, PENDING_INTERFACE, label);
-		err = err ?: rule_of(a, a->above[i], &rule) ?: state_ports_put(state, &rule);
+		err = err ?: state_ports_put(state, &rule);
 	}
 	return err;
 }
@@ -321,8 +330,8 @@ static int put(struct attaching *a, const struct interface_info *kept)
 static int change_in_place(struct attaching *a, int change, struct attachment *at, struct attachment *then)
 {
 	struct attachment before = *at, now;
-	struct interface_info kept;
-	int err = as_kept(a, then, true, &kept), unput;
+	struct interface_info kept = as_kept(a, then);
+	int err = mode_of_before(a, &kept), unput;
 
 	if (err)
 		return err;
@@ -347,7 +356,7 @@ static int attach_next(struct attaching *a, const char *name, struct attachment 
 	bool on = is_on(a, name, before);
 	struct attachment then = wanted(o, name, on ? before : NULL);
 	int change = on ? change_of(o, before, &then) : NO_CHANGE, err, is;
-	struct interface_info kept;
+	struct interface_info kept = as_kept(a, &then);
 	char label[LABEL_MAX];
 
 	if (change) {
@@ -357,9 +366,6 @@ static int attach_next(struct attaching *a, const char *name, struct attachment 
 	*before = (struct attachment){ 0 };
 	*at = then;
 	at->until = o->confirm.given ? a->change->due : 0;
-	err = as_kept(a, &then, false, &kept);
-	if (err)
-		return err;
 	is = attach_one(a->change->context, at);
 	if (err_is(is, EEXIST) && is_plain(o) && was_port(a, &kept))
 		return for_itself(a, &kept) ?: ALREADY;
@@ -611,8 +617,8 @@ static bool is_kept(const struct context *context, const char *label)
 	struct state *state = NULL;
 	bool found = false;
 
-	if (!state_open(&state, context, false) && keeps(state, label, &found))
-		found = false;
+	if (!state_open(&state, context, false))
+		keeps(state, label, &found);
 	state_close(state);
 	return found;
 }

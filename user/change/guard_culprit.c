@@ -83,7 +83,7 @@ const char *culprit_text(char text[CULPRIT_TEXT_MAX], const struct guard *guard,
 {
 	struct list_info *lists = NULL;
 	char entry[2 * PREFIX_TEXT_MAX];
-	size_t n = 0, i = 0;
+	size_t n, i = 0;
 
 	text[0] = '\0';
 	if (state_lists(state, &lists, &n))

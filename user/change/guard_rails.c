@@ -5,12 +5,22 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Of a prefix that stands in the code. */
+static unsigned int length_of(const char *text, struct addr *first)
+{
+	unsigned int length = 0;
+
+	*first = (struct addr){ 0 };
+	prefix_parse(text, strlen(text), first, &length);
+	return length;
+}
+
 static int add_text(struct ranges *set, const char *text)
 {
 	struct addr first;
-	unsigned int length;
+	unsigned int length = length_of(text, &first);
 
-	return prefix_parse(text, strlen(text), &first, &length) ? -EINVAL : ranges_add_prefix(set, first, length);
+	return ranges_add_prefix(set, first, length);
 }
 
 int guard_apply_bogons(struct ranges *set, enum bogons choice, bool *found)
@@ -21,11 +31,9 @@ int guard_apply_bogons(struct ranges *set, enum bogons choice, bool *found)
 	memset(found, 0, bogon_table_n * sizeof(*found));
 	for (size_t i = 0; i < bogon_table_n && choice != BOGONS_KEEP && !err; i++) {
 		struct addr first;
-		unsigned int length;
+		unsigned int length = length_of(bogon_table[i].prefix, &first);
 
-		if (prefix_parse(bogon_table[i].prefix, strlen(bogon_table[i].prefix), &first, &length))
-			err = -EINVAL;
-		found[i] = !err && ranges_touch(set, first, length);
+		found[i] = ranges_touch(set, first, length);
 		if (found[i] && choice == BOGONS_REFUSE)
 			err = guard_because("it bans addresses of %s (%s); --bogons=keep or --force bans them",
 					    bogon_table[i].prefix, bogon_table[i].what);
@@ -69,10 +77,10 @@ int guard_prefix(struct addr first, unsigned int length)
 	for (size_t i = 0; i < bogon_table_n; i++) {
 		const char *prefix = bogon_table[i].prefix;
 		struct addr bogon;
-		unsigned int width;
+		unsigned int width = length_of(prefix, &bogon);
 
-		if (prefix_parse(prefix, strlen(prefix), &bogon, &width) || bogon.family != first.family ||
-		    width <= length || (bogon.num & ~addr_mask(bogon.family, length)) != first.num)
+		if (bogon.family != first.family || width <= length ||
+		    (bogon.num & ~addr_mask(bogon.family, length)) != first.num)
 			continue;
 		return guard_because("%s bans addresses of %s (%s), too; --force bans it", text, prefix,
 				     bogon_table[i].what);
@@ -280,19 +288,18 @@ static int halved(const char *name, double before, double after, double kept, do
 
 int guard_change(const char *name, const struct ranges *before, const struct ranges *after)
 {
-	struct ranges kept;
+	struct amounts was = amounts_of(before), is = amounts_of(after), both;
+	struct ranges kept = RANGES_EMPTY;
 	int err;
 
 	/* A list that was empty gains all of what it has. */
 	if (!before->n4 && !before->n6)
 		return 0;
 	err = ranges_intersect(&kept, before, after);
-	if (err)
-		return err;
-	err = halved(name, (double)ranges_count4(before), (double)ranges_count4(after), (double)ranges_count4(&kept),
-		     FIRST4, "IPv4")
-		      ?: halved(name, (double)ranges_count6(before), (double)ranges_count6(after),
-				(double)ranges_count6(&kept), FIRST6, "IPv6");
+	both = amounts_of(&kept);
+	err = err ?:
+	      halved(name, was.v4, is.v4, both.v4, FIRST4, "IPv4") ?:
+	      halved(name, was.v6, is.v6, both.v6, FIRST6, "IPv6");
 	ranges_free(&kept);
 	return err;
 }

@@ -114,15 +114,15 @@ static int create_shared(const struct context *context, struct xdp_bloom_bpf **s
 	       xdp_program__set_chain_call_enabled(*program, XDP_PASS, true);
 }
 
-static void fresh_path(char path[PIN_PATH_MAX + 8], const char *pin)
+static void fresh_path(char path[PIN_PATH_MAX], const char *pin)
 {
-	snprintf(path, PIN_PATH_MAX + 8, "%s%%new", pin);
+	snprintf(path, PIN_PATH_MAX, "%s%%new", pin);
 }
 
 /* By a rename, so that there is always a pin: the old program's or the new one's. */
 static int replace_pin(int fd, const char *pin)
 {
-	char fresh[PIN_PATH_MAX + 8];
+	char fresh[PIN_PATH_MAX];
 
 	fresh_path(fresh, pin);
 	unlink(fresh);
@@ -315,7 +315,7 @@ int shared_remove(const char *name, __u32 id)
 int shared_sweep(const struct context *context, const char *ifname, unsigned int ifindex, const char *pin,
 		 shared_kept_fn *kept)
 {
-	char fresh[PIN_PATH_MAX + 8];
+	char fresh[PIN_PATH_MAX];
 	const struct wanted wanted = { .context = context, .kept = kept };
 	bool found;
 	int err;
