@@ -9,6 +9,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+/* What it says does not depend on who runs the test. */
+#define geteuid() 0
+#include "base/log.c"
+#undef geteuid
+
 #include "base/lock.h"
 #include "service/config.h"
 #include "service/service.h"
