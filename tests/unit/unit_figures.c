@@ -288,6 +288,18 @@ static void forecasts(void)
 	for (size_t i = 0; i < 4; i++)
 		printf("set %zu: %llu in %llu, %.5g, %.5g\n", i, U(sets[i].hosts), U(sets[i].some24), sets[i].nets32,
 		       sets[i].lengths32);
+	err = forecast_solve(&f, &(struct counts){ .v6[128] = 4000000001, .nets32 = 1 }, &s, &goals[4]);
+	printf("too many: %s\n", reason(err));
+	s.lines = line_times_usual();
+	for (s.lines.measured = false;; s.lines.measured = true) {
+		ENOUGH(!forecast_solve(&f, &sets[1], &s, &goals[0]));
+		print_forecast(&f);
+		printf("  %.5g ns, %.5g, %.5g bits, measured %d\n", f.sizing.ns, f.sizing.ns_usual,
+		       f.sizing.bits_per_key, f.sizing.measured);
+		if (s.lines.measured)
+			break;
+	}
+	s.lines.n = 0;
 	for (size_t k = 0; k < sizeof(goals) / sizeof(*goals); k++)
 		for (int exact = 0; exact < 2; exact++)
 			for (enum layout layout = exact ? LAYOUT_AUTO : 0; layout <= LAYOUT_AUTO; layout++) {
