@@ -254,6 +254,43 @@ static void memory(void)
 	plan("by cost, with 12 bits until now", &n, &s);
 }
 
+/* What a line of so much memory takes, and which measurements are believed. */
+static void lines(void)
+{
+	static const double rounds[][2] = { { 0.29, 0.29 }, { 0.29, 0.31 }, { 0.3, 0.3 },   { 0.3, 0.45 },
+					    { 0.3, 0.46 },  { 2000, 2000 }, { 2001, 2001 }, { 40, 60 } };
+	struct line_times t = line_times_usual();
+
+	for (t.n = 2; t.n <= LINE_SIZES; t.n += 2) {
+		printf("%u sizes:", t.n);
+		for (double bytes = 1 << 10; bytes < 1e11; bytes *= 7)
+			printf(" %.5g", line_ns(&t, bytes));
+		printf("; %.5g\n", kept_ns(&t, 1e7, 12, 1e8));
+	}
+	for (unsigned int n = 3; n <= LINE_SIZES + 1; n++)
+		for (size_t i = 0; i < sizeof(rounds) / sizeof(*rounds); i++) {
+			line_rounds all[LINE_SIZES + 1];
+			bool believed;
+
+			for (unsigned int k = 0; k <= LINE_SIZES; k++)
+				for (int r = 0; r < LINE_ROUNDS; r++)
+					all[k][r] = k == (rounds[i][0] < 1 ? 0 : n - 1) ? rounds[i][r != 1] : 20 + k;
+			t = (struct line_times){ .kept = 11 };
+			believed = line_times_judge(&t, (const line_rounds *)all, n);
+			printf("%u of %g, %g: %d, %u, measured %d, kept %g, last %g\n", n, rounds[i][0], rounds[i][1],
+			       believed, t.n, t.measured, t.kept, t.ns[n > LINE_SIZES ? 0 : n - 1]);
+		}
+	for (double bits = 9; bits < 17; bits += 0.36)
+		printf("%g bits: %g\n", bits, line_times_round(bits));
+	for (double keys = 1 << 17; keys < 1e9; keys *= 4) {
+		t = line_times_usual();
+		printf("%g keys: matters %d, %g bits", keys, line_times_matter(keys),
+		       line_times_bits(&t, keys, keys * 5));
+		t.kept = 11.5;
+		printf(", %g\n", line_times_bits(&t, keys, keys * 5));
+	}
+}
+
 static void print_forecast(const struct forecast *f)
 {
 	printf("  layout %llu, k %llu, %llu blocks, gates %llu and %llu, %llu bytes\n", U(f->g.filter_layout),
@@ -368,8 +405,8 @@ static void rates(void)
 static void word_for_word(void)
 {
 	static const struct scene scenes[] = {
-		{ "gates", gates },   { "rosters", rosters }, { "prefixes", prefixes },	  { "layouts", layouts },
-		{ "memory", memory }, { "rates", rates },     { "forecasts", forecasts },
+		{ "gates", gates },   { "rosters", rosters }, { "prefixes", prefixes }, { "layouts", layouts },
+		{ "memory", memory }, { "lines", lines },     { "rates", rates },	{ "forecasts", forecasts },
 	};
 
 	shows_scenes(&shows, scenes, sizeof(scenes) / sizeof(scenes[0]), NULL);
