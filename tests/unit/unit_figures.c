@@ -402,11 +402,77 @@ static void rates(void)
 	}
 }
 
+/* What each setting takes, and what is said where it does not. */
+static void settings(void)
+{
+	static const char *const typed[][2] = {
+		{ "exact", "on" },
+		{ "exact", "off" },
+		{ "exact", "maybe" },
+		{ "labels", "on" },
+		{ "labels", "off" },
+		{ "layout", "auto" },
+		{ "layout", "lanes" },
+		{ "layout", "lanes2" },
+		{ "layout", "classic" },
+		{ "layout", "class" },
+		{ "k", "0" },
+		{ "k", "24" },
+		{ "k", "25" },
+		{ "k", "-1" },
+		{ "k", "1.5" },
+		{ "embedded", "on" },
+		{ "inner", "off" },
+		{ "fpr", "auto" },
+		{ "fpr", "0.01" },
+		{ "fpr", "0.5" },
+		{ "fpr", "0.51" },
+		{ "fpr", "1e-7" },
+		{ "fpr", "0.9e-7" },
+		{ "headroom", "0" },
+		{ "headroom", "12.5" },
+		{ "headroom", "1000" },
+		{ "headroom", "1001" },
+		{ "samples", "0" },
+		{ "samples", "99.9" },
+		{ "samples", "100000" },
+		{ "samples", "100001" },
+		{ "memory", "0" },
+		{ "memory", "64M" },
+		{ "memory", "x" },
+		{ "fetch-most", "1K" },
+		{ "fetch-most", "1" },
+		{ "fetch-most", "1000G" },
+		{ "fetch-most", "64M" },
+		{ "fetch-most", "x" },
+		{ "fetch-unpacked", "1G" },
+		{ "fetch-unpacked", "1000G" },
+	};
+	int errors = dup(STDERR_FILENO);
+
+	fflush(stdout);
+	ENOUGH(errors >= 0 && dup2(STDOUT_FILENO, STDERR_FILENO) >= 0);
+	for (size_t i = 0; i < sizeof(typed) / sizeof(*typed); i++) {
+		double number = -1;
+		const struct setting *s = setting_parse(typed[i][0], typed[i][1], &number);
+
+		printf("%s %s: %s %.12g\n", typed[i][0], typed[i][1], s ? s->name : "none", s ? number : 0);
+		fflush(stdout);
+	}
+	ENOUGH(dup2(errors, STDERR_FILENO) >= 0);
+	close(errors);
+	for (unsigned int i = 0; i < settings_n; i++)
+		printf("%s by --%s, %d, %.12g to %.12g: %s\n", settings_table[i].name,
+		       settings_table[i].option ?: "none", settings_table[i].kind, settings_table[i].least,
+		       settings_table[i].most, settings_table[i].help);
+}
+
 static void word_for_word(void)
 {
 	static const struct scene scenes[] = {
-		{ "gates", gates },   { "rosters", rosters }, { "prefixes", prefixes }, { "layouts", layouts },
-		{ "memory", memory }, { "lines", lines },     { "rates", rates },	{ "forecasts", forecasts },
+		{ "gates", gates },	  { "rosters", rosters }, { "prefixes", prefixes },
+		{ "layouts", layouts },	  { "memory", memory },	  { "lines", lines },
+		{ "settings", settings }, { "rates", rates },	  { "forecasts", forecasts },
 	};
 
 	shows_scenes(&shows, scenes, sizeof(scenes) / sizeof(scenes[0]), NULL);
