@@ -9,17 +9,20 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/lock.h"
+#include "base/trusted_dir.h"
+#include "observe/web_address.h"
+#include "service/config.h"
+#include "service/service.h"
+#include "state/state.h"
+#include "naive.h"
+#include "typed.h"
+#include "verbs/errand.h"
+
 /* What it says does not depend on who runs the test. */
 #define geteuid() 0
 #include "base/log.c"
 #undef geteuid
-
-#include "base/lock.h"
-#include "service/config.h"
-#include "service/service.h"
-#include "naive.h"
-#include "typed.h"
-#include "verbs/errand.h"
 
 static const struct shown known[] = {
 #include "unit_run_verb.txt"
