@@ -8,6 +8,7 @@
 #include "bpf/filter.h"
 #include "filter/settings.h"
 #include "image/compare.h"
+#include "image/contents.h"
 #include "image/make.h"
 #include "ktap.h"
 #include "naive.h"
@@ -203,9 +204,53 @@ static void of_other_seeds(void)
 	}
 }
 
+/* How many keys of a list an image bans: as far as they can be counted in time. */
+static void covered(void)
+{
+	static const char *const lists[] = {
+		"",
+		"2001:db8::/48",
+		"2001:db8::/47",
+		"2001:db8::/46 2001:dbc::/46",
+		"2001:dbb::/64",
+		"2001:dbb::/63",
+		"2001:dbb::1/128",
+		"2001:dbb:0:1::/65",
+		"2001:db8:0:7::/64",
+		"2001:800::/23",
+		"2001:da0::/28 2001:e00::/24",
+	};
+	struct side *side = &sides[0][SETS - 1];
+
+	open_side(0, EXACT, false);
+	for (size_t i = 0; i < sizeof(lists) / sizeof(*lists); i++) {
+		uint64_t keys, banned;
+		struct ranges set;
+
+		set_of(&set, lists[i]);
+		if (image_covers6(&side->image, &set, &keys, &banned))
+			printf("%s: %llu of %llu\n", lists[i], (unsigned long long)banned, (unsigned long long)keys);
+		else
+			printf("%s: nobody counts\n", lists[i]);
+		if (i == 2)
+			for (int k = 0; k < 2; k++) {
+				struct image changed = side->image;
+
+				changed.g.shadows = k == 0;
+				changed.g.roster6 = k == 0 ? changed.g.roster6 : 0;
+				printf("%s: %d\n", k ? "no roster" : "shadows",
+				       image_covers6(&changed, &set, &keys, &banned));
+			}
+		ranges_free(&set);
+	}
+	close_side(0);
+}
+
 static void word_for_word(void)
 {
-	static const struct scene scenes[] = { { "each", each }, { "other seeds", of_other_seeds } };
+	static const struct scene scenes[] = { { "each", each },
+					       { "other seeds", of_other_seeds },
+					       { "covered", covered } };
 	const char *temporary = getenv("TMPDIR");
 	struct side side;
 	char path[300];

@@ -91,15 +91,19 @@ static struct generation like_what(void)
 	return g;
 }
 
-static struct owned owned_of(const char *prefix)
+static struct owned owned_of(const char *prefixes)
 {
+	char text[200], *rest = text, *prefix;
 	struct ranges set = RANGES_EMPTY;
 	struct owned owned = { 0 };
 	unsigned int length;
 	struct addr first;
 
-	ENOUGH(!prefix_parse(prefix, strlen(prefix), &first, &length) && !ranges_add_prefix(&set, first, length) &&
-	       !ranges_finish(&set) && !owned_take(&owned, &set, 1));
+	snprintf(text, sizeof(text), "%s", prefixes);
+	while ((prefix = strsep(&rest, " ")))
+		ENOUGH(!prefix_parse(prefix, strlen(prefix), &first, &length) &&
+		       !ranges_add_prefix(&set, first, length));
+	ENOUGH(!ranges_finish(&set) && !owned_take(&owned, &set, 1));
 	ranges_free(&set);
 	return owned;
 }
@@ -200,12 +204,21 @@ static void fits(void)
 		int err;
 		__u64 keys6;
 	} known[] = {
-		{ "2001:db8::/64", true, 0, 1 },      { "2001:db8::/65", true, EINVAL, 0 },
-		{ "2001:db8::/63", true, 0, 2 },      { "2001:db8::/61", true, 0, 8 },
-		{ "2001:db8::/60", true, E2BIG, 0 },  { "2001:db8::/48", true, 0, 1 },
-		{ "2001:db8::/47", true, 0, 2 },      { "2001:db8::/44", true, E2BIG, 0 },
-		{ "2001:db8::/50", false, 0, 16384 }, { "2001:db8::/49", false, 0, 32768 },
-		{ "2001:db8::/32", false, E2BIG, 0 }, { "2001:db8::/33", false, 0, 32768 },
+		{ "2001:db8::/64", true, 0, 1 },
+		{ "2001:db8::/65", true, EINVAL, 0 },
+		{ "2001:db8::/63", true, 0, 2 },
+		{ "2001:db8::/61", true, 0, 8 },
+		{ "2001:db8::/60", true, E2BIG, 0 },
+		{ "2001:db8::/48", true, 0, 1 },
+		{ "2001:db8::/47", true, 0, 2 },
+		{ "2001:db8::/44", true, E2BIG, 0 },
+		{ "2001:db8::/50", false, 0, 16384 },
+		{ "2001:db8::/49", false, 0, 32768 },
+		{ "2001:db8::/32", false, E2BIG, 0 },
+		{ "2001:db8::/33", false, 0, 32768 },
+		/* As many as the filter has bits, and one more. */
+		{ "2001:db8::/49 2001:db9::/55", false, 0, 33280 },
+		{ "2001:db8::/49 2001:db9::/55 2001:dba::/64", false, E2BIG, 0 },
 		{ "45.0.0.1/32", true, 0, 0 },
 	};
 	struct settings settings = SETTINGS_DEFAULT;
@@ -221,6 +234,14 @@ static void fits(void)
 		err = make(known[i].prefix, &settings, &like);
 		CHECK(known[i].err ? err_is(err, known[i].err) && !built : !err && made.keys6 == known[i].keys6,
 		      "%s: %s, %llu keys", known[i].prefix, reason(err), (unsigned long long)made.keys6);
+	}
+	for (int i = 0; i < 2; i++) {
+		struct image like = { .header = &header, .g = like_what() };
+
+		like.g.rungs = 1;
+		like.g.rung[0] = rung_of(0);
+		err = make(i ? "::/1" : "::/0", &settings, &like);
+		CHECK(i ? err_is(err, EINVAL) : !err && made.keys6 == 1, "all of it, or half: %s", reason(err));
 	}
 	for (int i = 0; i < 3; i++) {
 		struct image like = { .header = &header, .g = like_what() };
