@@ -260,7 +260,7 @@ static void in_order(void)
 		CHECK(!by_place_flush(&p, use, used) && !used_n, "they are used twice");
 		ENOUGH(!by_place_put(&p, 1, 0, use, used) && !by_place_put(&p, 2, 0, use, used));
 		use_fails = 1;
-		CHECK(by_place_flush(&p, use, used) == -EIO && used_n == 1, "it goes on after a failure");
+		CHECK(err_is(by_place_flush(&p, use, used), EIO) && used_n == 1, "it goes on after a failure");
 		by_place_end(&p);
 	}
 	by_place_from = small;
@@ -280,7 +280,7 @@ static void full(void)
 			CHECK(false, "it is full with %llu", (unsigned long long)k);
 			break;
 		}
-	CHECK(by_place_put(&p, 9, 0, use, used) == -EIO && !p.n, "it is never full");
+	CHECK(err_is(by_place_put(&p, 9, 0, use, used), EIO) && !p.n, "it is never full");
 	by_place_end(&p);
 	by_place_from = small;
 }

@@ -148,7 +148,7 @@ static void alone(void)
 	      "%s", reason(err));
 	build_err = -ENOMEM;
 	err = make("45.0.0.1/32", &settings, NULL);
-	CHECK(err == -ENOMEM && !written && !released, "%d", err);
+	CHECK(err_is(err, ENOMEM) && !written && !released, "%d", err);
 	build_err = 0;
 	check_err = -EILSEQ;
 	err = make("45.0.0.1/32", &settings, NULL);
@@ -158,7 +158,7 @@ static void alone(void)
 	check_err = 0;
 	write_err = -ENOSPC;
 	err = make("45.0.0.1/32", &settings, NULL);
-	CHECK(err == -ENOSPC && written == 1 && released == 1, "%d", err);
+	CHECK(err_is(err, ENOSPC) && written == 1 && released == 1, "%d", err);
 }
 
 static void like_another(void)
