@@ -17,6 +17,8 @@
 #include "verbs/verbs.h"
 
 static struct context typed_context = CONTEXT_DEFAULT;
+/* What the verb has left in its copy of that. */
+__attribute__((unused)) static struct context typed_left;
 
 /* In that directory; what is recorded goes where it would have gone from here. */
 __attribute__((unused)) static void typed_in(const char *where, struct shows *of)
@@ -49,6 +51,7 @@ static int typed(const char *line)
 	log_settings = (struct log_settings){ 0 };
 	if (!words_split(&words, line) && (verb = verb_find(verbs, &words)))
 		status = verb_run(verb, &context, &words);
+	typed_left = context;
 	words_free(&words);
 	fflush(stdout);
 	dup2(err, STDERR_FILENO);

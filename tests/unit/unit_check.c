@@ -253,6 +253,16 @@ static void mutate_stored(struct generation *g, void *at, __u64 value, size_t si
 	CHECK(!fault, "right again, and check_stored says '%s'", fault);
 }
 
+/* An address that belongs into another bucket. */
+static uint32_t stranger(const struct generation *g, uint64_t bucket)
+{
+	uint32_t addr = 0x2d000001;
+
+	while (is_bucket_of(g, bucket, addr) || addr == vacant4(g, bucket))
+		addr++;
+	return addr;
+}
+
 static void stored_notices(void)
 {
 	static const uint32_t host = 0x0a000007, whole = 0x0c000000;
@@ -300,6 +310,13 @@ static void stored_notices(void)
 		}
 	}
 	CHECK(keys > 1, "%u keys", keys);
+	for (uint64_t b = 0; b < g.roster6_buckets; b += g.roster6_buckets - 1)
+		for (unsigned int i = 0; i < ROSTER6_SLOTS; i += ROSTER6_SLOTS - 1)
+			mutate_stored(&g, &bucket6[b].key[i], 2, 8, "an IPv6 tag is none");
+	for (uint64_t b = 0; b < g.roster4_buckets; b += g.roster4_buckets - 1)
+		for (unsigned int i = 0; i < ROSTER4_SLOTS; i += ROSTER4_SLOTS - 1)
+			mutate_stored(&g, &((struct bucket4 *)g.roster4)[b].addr[i], stranger(&g, b), 4,
+				      "an address is in a bucket that is not its own");
 	memset((void *)(uintptr_t)g.filter, 0, g.filter_blocks * BLOCK_BYTES);
 	CHECK(check_stored(&g, (bool[LABELS]){ [1] = true, [2] = true }), "an empty filter goes by");
 	memory_release(&g);

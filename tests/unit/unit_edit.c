@@ -4,7 +4,10 @@
  * edits is for unit_edits.c.
  */
 #include <errno.h>
+#include <linux/membarrier.h>
 #include <pthread.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "base/log.h"
 #include "edited.h"
@@ -19,7 +22,17 @@ static void look(void);
 #define filter_set(...)	   (filter_set(__VA_ARGS__), look())
 #define gate4_set(...)	   (gate4_set(__VA_ARGS__), look())
 #define gate6_open(...)	   (gate6_open(__VA_ARGS__), look())
+/* What the kernel says of membarrier(2), and what it was asked last. */
+static long barriers, barrier_asked;
+static long given_call(long number, int command, int flags, int cpu)
+{
+	CHECK(number == SYS_membarrier && !flags && !cpu, "call %ld, %d, %d", number, flags, cpu);
+	barrier_asked = command;
+	return barriers;
+}
+#define syscall given_call
 #include "filter/edit_write.c"
+#undef syscall
 
 /* With room for more. */
 static bool generate(struct generation *g, const struct ranges *listed, double headroom)
@@ -287,7 +300,28 @@ static void write_by_write(void)
 	ranges_free(&listed);
 }
 
+static void barrier(void)
+{
+	static const struct {
+		long says;
+		bool can;
+	} known[] = {
+		{ -1, false }, { 0, false }, { MEMBARRIER_CMD_GLOBAL, true }, { MEMBARRIER_CMD_GLOBAL | 8, true },
+		{ 8, false },
+	};
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++) {
+		barriers = known[i].says;
+		barrier_asked = -1;
+		CHECK(edit_can_wait() == known[i].can && barrier_asked == MEMBARRIER_CMD_QUERY, "%ld", known[i].says);
+	}
+	edit_wait();
+	CHECK(barrier_asked == MEMBARRIER_CMD_GLOBAL, "it does not wait: %ld", barrier_asked);
+	barriers = 0;
+}
+
 static const struct ktap_case cases[] = {
+	{ "the kernel is waited for where it can", barrier },
 	{ "no key is absent between two writes", write_by_write },
 	{ "no key is absent while others move in, IPv4", readers_ipv4 },
 	{ "no key is absent while others move in, many of IPv4", readers_codes },

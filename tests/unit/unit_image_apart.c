@@ -5,11 +5,18 @@
 #include <unistd.h>
 
 #include "base/confined.h"
+#include "base/mapped.h"
 #include "base/memory.h"
 
 /* What it says is made up here. */
 static bool tells(int answer, const void *bytes, size_t n);
+static bool is_cut;
+static bool cut_or_given(const void *memory)
+{
+	return is_cut || mapped_is_cut(memory);
+}
 #define confined_tell tells
+#define mapped_is_cut cut_or_given
 #include "image/image.c"
 #undef confined_tell
 
@@ -36,11 +43,15 @@ static bool tells(int to, const void *bytes, size_t n)
 
 static int opens(void)
 {
+	static const struct image none;
 	struct image image;
-	int err = image_open(&image, path, "it", true);
+	int err;
 
+	memset(&image, 0xff, sizeof(image));
+	err = image_open(&image, path, "it", true);
 	if (!err)
 		image_close(&image);
+	CHECK(!memcmp(&image, &none, sizeof(image)), "something is left of it");
 	return err;
 }
 
@@ -84,6 +95,10 @@ static void says(void)
 
 	make();
 	CHECK(!opens(), "it is refused");
+	is_cut = true;
+	err = opens();
+	CHECK(err_is(err, EUCLEAN) && !strcmp(reason(err), "it was cut while it was read"), "%s", reason(err));
+	is_cut = false;
 	answer.forged = true;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		answer.finding = (struct finding){ .err = cases[i].found };

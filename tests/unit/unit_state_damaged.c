@@ -12,6 +12,7 @@
 #include "state/grants.h"
 #include "state/limits.h"
 #include "state/proven.h"
+#include "state/recover.h"
 
 static int syncs_fail; /* so many of those that come */
 
@@ -347,6 +348,24 @@ static void lengths(void)
 
 /* They are places in arrays, and factors: an impossible one counts as not set, and nothing is kept that follows from
  * it. */
+/* What is saved has that setting by default. */
+static void recovered_without(const char *name, const char *what)
+{
+	static struct recovered r;
+	struct state *s;
+	int err;
+
+	sql("DELETE FROM list");
+	err = state_recover(&own_context, file, NULL, &r);
+	if (!CHECK(!err && !r.whole && !r.lists && !r.lost_n, "%s: %s, %zu lists", what, reason(err), r.lists))
+		return;
+	unlink(r.kept);
+	s = opened(true);
+	CHECK(s && state_setting(s, name, 3) == (!strcmp(name, "generation") ? 1 : 3) && !state_commit(s),
+	      "%s: it is still there", what);
+	state_close(s);
+}
+
 static void damaged_settings(void)
 {
 	static const char *const damaged[][2] = {
@@ -374,6 +393,7 @@ static void damaged_settings(void)
 		err = state_commit(s);
 		CHECK(err_is(err, EUCLEAN) && strstr(reason(err), "recover"), "%s: %s", text, reason(err));
 		state_close(s);
+		recovered_without(name, text);
 	}
 	/* What earlier versions kept is none of that. */
 	if (!make_state())
@@ -384,6 +404,33 @@ static void damaged_settings(void)
 		      state_setting(s, "headroom", 3) == 10 && state_setting(s, "new", 3) == -1 && !state_commit(s),
 	      "what is sound is damaged");
 	state_close(s);
+	empty_directory();
+}
+
+static char faults_found[2000];
+
+static void found(void *arg, const char *fault)
+{
+	(void)arg;
+	strcat(strcat(faults_found, fault), "; ");
+}
+
+/* What SQLite itself finds wrong is said as it says it. */
+static void damaged_pages(void)
+{
+	size_t faults = 9;
+	int err;
+
+	if (!make_state())
+		return;
+	sql("DELETE FROM list");
+	faults_found[0] = '\0';
+	err = state_check(&own_context, found, NULL, &faults);
+	CHECK(!err && !faults && !faults_found[0], "%zu faults of a sound one: %s", faults, faults_found);
+	/* So many free pages, and no list of them. */
+	write_at(36, "\0\0\0\1", 4);
+	err = state_check(&own_context, found, NULL, &faults);
+	CHECK(!err && faults == 1 && strstr(faults_found, "reelist"), "%zu faults: %s", faults, faults_found);
 	empty_directory();
 }
 
@@ -644,6 +691,7 @@ int main(void)
 		{ "damaged rows, and a newer version", damaged_rows },
 		{ "columns of each type", columns },
 		{ "damaged ranges", damaged_ranges },
+		{ "what SQLite finds wrong is said", damaged_pages },
 		{ "damaged settings", damaged_settings },
 		{ "settings of what cannot be", names_of_settings },
 		{ "limits of many interfaces", limits_of_many },

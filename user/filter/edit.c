@@ -324,7 +324,6 @@ int edit_unban6(struct edit *e, ip6 first, unsigned int length, bool covered)
 	/* A batch may take the same key out twice. */
 	if (place_is_taken(e, 6, step.bucket, step.slot))
 		return 0;
-	step.rung = (__u8)rung;
 	e->gone6++;
 	return place_take(e, 6, step.bucket, step.slot) ?: edit_step(e, &step);
 }
@@ -345,7 +344,6 @@ int edit_unlist6(struct edit *e, ip6 first, unsigned int length)
 		    (g->rung[i].length > length ||
 		     place_find6(g, i, first & ((ip6)g->rung[i].mask_hi << 64 | g->rung[i].mask_lo), &wider, &label)))
 			return -EAGAIN;
-	step.rung = (__u8)rung;
 	e->gone6++;
 	return place_take(e, 6, step.bucket, step.slot) ?: edit_step(e, &step);
 }
@@ -363,7 +361,7 @@ static bool gate6_is_shut(const struct generation *g, unsigned int rung, ip6 fir
 
 static int clear_key6(struct edit *e, unsigned int rung, ip6 first)
 {
-	struct step step = { .kind = STEP_CLEAR6, .key = first, .rung = (__u8)rung };
+	struct step step = { .kind = STEP_CLEAR6, .key = first };
 	__u8 label;
 
 	if (!place_find6(e->g, rung, first, &step, &label))

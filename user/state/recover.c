@@ -71,20 +71,6 @@ static int count(struct state *s, const char *sql, size_t *n)
 	return state_end(s, stmt, code);
 }
 
-/* Impossible values are removed, so the default applies. */
-static int drop_settings(struct state *state, struct recovered *r)
-{
-	char name[SETTING_ROW_MAX];
-	int err = 0;
-
-	while (!err && state_setting_damaged(state, name)) {
-		state->broken = 0;
-		r->whole = false;
-		err = state_change(state, "DELETE FROM setting WHERE name = ?", name);
-	}
-	return err;
-}
-
 /* Ahead of the kernel, so that the next command builds the filter from this state. */
 static int set_ahead(struct state *state, unsigned long long in_force)
 {
@@ -166,7 +152,6 @@ static int make_new(const char *path, const char *workshop, unsigned long long i
 	err = err ?:
 	      drop_parts(to, r) ?:
 	      drop_versions(to, r) ?:
-	      drop_settings(to, r) ?:
 	      count(to, "SELECT count(*) FROM (SELECT name FROM interface UNION SELECT name FROM leaving)", &r->interfaces) ?:
 	      count(to, "SELECT count(*) FROM ban", &r->bans) ?:
 	      set_ahead(to, in_force) ?:

@@ -49,7 +49,6 @@ struct running {
 	struct service_options service;
 	const struct context *context;
 	const struct options *command;
-	struct options file;
 };
 
 /* The file that was named, or the usual one if it is there. */
@@ -116,6 +115,21 @@ static int check_lines(const struct context *context, const struct config *confi
 	return faults;
 }
 
+/* `files`: it has to be there; otherwise one that is not there yet may come. */
+static int check_hook(const struct context *context, const char *hook, bool files)
+{
+	int err;
+
+	if (!hook || (!files && context->check))
+		return 0;
+	if (access(hook, F_OK))
+		return files ? because(-errno, "%s: %s", hook, strerror(errno)) : 0;
+	err = trust_file(hook, "what it runs");
+	if (!err && files && access(hook, X_OK))
+		err = because(-errno, "%s: %s", hook, strerror(errno));
+	return err;
+}
+
 /* `read`: also what is in the file. */
 static int check_token(const char *path, bool listens, bool read)
 {
@@ -130,71 +144,58 @@ static int check_token(const char *path, bool listens, bool read)
 	return err;
 }
 
+/* The command line's options win. Faults have been reported. */
+static int take_options(struct running *r, const struct options *said, bool files)
+{
+	const struct options *command = r->command;
+	struct service_options *service = &r->service;
+	struct listen_options listen = { command->listen ?: said->listen, command->hosts ?: said->hosts,
+					 command->token ?: said->token, command->page || said->page };
+	const char *hook = command->hook ?: said->hook, *of = "hook";
+	struct sockaddr_storage at;
+	int err = check_hook(r->context, hook, files);
+
+	if (!err) {
+		of = "listen-token";
+		err = check_token(listen.token, listen.address, files || !r->context->check);
+	}
+	if (!err && listen.address) {
+		of = "listen";
+		err = web_address(&at, listen.address);
+	}
+	if (!err && listen.page && !listen.address) {
+		of = "page";
+		err = because(-EINVAL, "there is no --listen that it would be for");
+	}
+	if (err) {
+		fail("run: --%s: %s", of, reason(err));
+		return err;
+	}
+	service->hook = hook;
+	service->listen = listen;
+	service->rotate_every = command->rotate_every.given ? (long)command->rotate_every.value
+				: said->rotate_every.given  ? (long)said->rotate_every.value
+							    : DAY;
+	return 0;
+}
+
 /* Reads and checks the file; `files`: also the files that it names. Faults have been reported. */
 static int configure(struct service_options *service, struct config *config, bool files)
 {
 	struct running *r = (struct running *)service;
-	const struct options *command = r->command;
 	struct options said = { 0 };
-	const char *hook, *token;
-	struct sockaddr_storage at;
-	bool listens, page;
-	int err = read_config(command, config), faults = 0;
+	int err = read_config(r->command, config), faults = err ?: check_lines(r->context, config, files);
 
-	if (!err) {
-		faults = check_lines(r->context, config, files);
-		err = faults < 0 ? faults : 0;
-	}
-	if (err) {
+	if (faults < 0) {
+		err = faults;
 		fail("%s", reason(err));
-		return err;
+	} else {
+		faults += read_run_lines(r->context, &said, config);
+		err = faults ? -EINVAL : take_options(r, &said, files);
 	}
-	faults += read_run_lines(r->context, &said, config);
-	if (faults) {
+	if (err)
 		config_free(config);
-		return -EINVAL;
-	}
-	hook = command->hook ? command->hook : said.hook;
-	token = command->token ? command->token : said.token;
-	listens = command->listen || said.listen;
-	page = command->page || said.page;
-	/* One that is not there yet may come. */
-	err = !hook || (!files && r->context->check) ? 0
-	      : !access(hook, F_OK)		     ? trust_file(hook, "what it runs")
-	      : files				     ? because(-errno, "%s: %s", hook, strerror(errno))
-						     : 0;
-	if (!err && files && hook && access(hook, X_OK))
-		err = because(-errno, "%s: %s", hook, strerror(errno));
-	if (err) {
-		fail("run: --hook: %s", reason(err));
-		config_free(config);
-		return err;
-	}
-	err = check_token(token, listens, files || !r->context->check);
-	if (err) {
-		fail("run: --listen-token: %s", reason(err));
-		config_free(config);
-		return err;
-	}
-	err = listens ? web_address(&at, command->listen ? command->listen : said.listen) : 0;
-	if (err) {
-		fail("run: --listen: %s", reason(err));
-		config_free(config);
-		return err;
-	}
-	r->file = said;
-	if (page && !listens) {
-		config_free(config);
-		fail("run: --page: there is no --listen that it would be for");
-		return -EINVAL;
-	}
-	service->hook = hook;
-	service->listen = (struct listen_options){ command->listen ? command->listen : said.listen,
-						   command->hosts ? command->hosts : said.hosts, token, page };
-	service->rotate_every = command->rotate_every.given ? (long)command->rotate_every.value
-				: said.rotate_every.given   ? (long)said.rotate_every.value
-							    : DAY;
-	return 0;
+	return err;
 }
 
 static int check(struct running *r)
