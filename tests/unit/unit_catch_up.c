@@ -22,6 +22,7 @@
 #include "state/bans.h"
 #include "state/events.h"
 #include "state/failed.h"
+#include "state/kept_image.h"
 #include "state/state.h"
 
 static const struct shown known[] = {
@@ -198,7 +199,8 @@ static int given_apply(struct state *state, struct live *of, const struct apply_
 static int given_needs(struct guard *guard, struct state *state, const struct live *of)
 {
 	CHECK(state == STATE && of == &in_force, "of another");
-	CHECK(guard->spare && guard->fixed && guard->afresh && !guard->again, "it is guarded otherwise");
+	CHECK(guard->spare && guard->tells && guard->afresh && guard->fixed && !guard->again,
+	      "it is guarded otherwise");
 	line("whom it bans is said");
 	return failed_with(fails.needs);
 }
@@ -303,6 +305,7 @@ __attribute__((format(printf, 3, 4))) static void given_event(const struct conte
 #define state_list_get	   given_list
 #define kernel_zero_label  given_zero
 #define list_succeeded	   given_succeeded
+#define image_kept(state)  (CHECK(state == STATE, "of another"), 7u)
 #define state_close	   given_close
 #define state_open	   given_open
 #define live_look	   given_look

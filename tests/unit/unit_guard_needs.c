@@ -308,6 +308,9 @@ static void spares(void)
 	guard.spare = guard.fixed = true;
 	sets(ALL, false);
 	begin();
+	guard.spare = guard.tells = true;
+	sets(ALL, false);
+	begin();
 	guard.spare = true;
 	sets("198.51.100.2", false);
 	given.exception_err = -EIO;

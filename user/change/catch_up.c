@@ -19,6 +19,7 @@
 #include "state/bans.h"
 #include "state/events.h"
 #include "state/failed.h"
+#include "state/kept_image.h"
 #include "state/state.h"
 
 static const char *why(const struct pending *one)
@@ -78,7 +79,7 @@ static int expire(struct late *l, struct state *state)
 /* A need that came meanwhile was let through; what goes back is not refused for it. */
 static int say_whom_it_bans(struct state *state, const struct live *live)
 {
-	struct guard guard = { .spare = true, .fixed = true, .afresh = true };
+	struct guard guard = { .spare = true, .tells = true, .afresh = true, .fixed = image_kept(state) };
 	int err = guard_in_force(&guard, state, live);
 
 	if (err)

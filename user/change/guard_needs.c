@@ -89,7 +89,7 @@ static int judge(const struct asked *a, const struct own_address *own)
 				     " force; --force bans it",
 				     who, host, what, culprit[0] ? "; " : "", culprit, host);
 	}
-	if (a->guard->fixed || own->guest) {
+	if (a->guard->fixed || a->guard->tells || own->guest) {
 		if (a->guard->told)
 			return 0;
 		warn("%s bans %s, %s", who, host, what);

@@ -26,6 +26,7 @@ struct guard {
 	bool destinations;    /* it begins to ask about those of what comes in */
 	bool spare;	      /* what would be refused becomes an exception instead */
 	bool spared;	      /* something has become one: settle the sets again */
+	bool tells;	      /* or is said, and no more */
 	bool told;
 	const char *list; /* is being loaded from `text`, a descriptor, of which the state has nothing yet */
 	int text;
