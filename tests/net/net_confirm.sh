@@ -258,6 +258,40 @@ late_bans() {
 	done
 }
 
+# What comes with more than bans is said to be missing, and its bans are not.
+late_changes() {
+	local late="what waits for confirmation goes back without this" line watcher trial
+
+	printf '45.0.0.%d\n' {1..200} >list
+	echo 46.0.0.1 >other
+	echo 47.0.0.1 >third
+	bloom load list list
+	bloom load other other --confirm 1h
+	for line in "load third third" "allow 45.0.0.7" "enforce third" "shadow third" "tune --samples 50" "unload third"; do
+		# shellcheck disable=SC2086 # words
+		bloom $line
+		grep -q "$late" err || fail "$line: it does not say so: $(cat err)"
+	done
+	bloom rotate
+	! grep -q "$late" err || fail "rotate brings nothing: $(cat err)"
+	printf 'add 99.9.9.8\nload third third\n' >lines
+	bloom batch lines
+	is "$(grep -c "$late" err)" 1 "how often it says so: $(cat err)"
+	bloom confirm
+	# The kernel goes back by itself, and nobody builds anything.
+	need pgrep
+	echo 46.0.0.2 >extra
+	bloom load extra extra --confirm 3
+	for watcher in $(pgrep -f "^xdp-bloom -S $XDP_BLOOM_STATE .*--watch"); do
+		kill -KILL "$watcher"
+	done
+	printf 'add 99.9.9.9\nload fourth third\n' >lines
+	bloom batch lines
+	trial=$(get .generation show)
+	wait_until "the generation before" in_force_is_not "$trial"
+	verdicts 46.0.0.2=pass 99.9.9.8=drop 99.9.9.9=drop
+}
+
 # Who wants it attached is told that it may go.
 attached_for_a_while() {
 	veth 0
@@ -649,4 +683,4 @@ is_away() {
 	[ ! "/proc/$away/ns/net" -ef /proc/self/ns/net ]
 }
 
-run_cases waits_in_a_stream late_bans attached_for_a_while cannot_go_back goes_together goes_one_after_the_other goes_with_exceptions goes_with_wide_exceptions goes_with_many_scopes goes_back_over_a_need goes_back_with_others begins_with_nothing restarts_on_trial every_verb beside_an_image of_before renamed date_set_forward confirmed confirm_cut_short another_root banned_meanwhile unpinned_at_once too_late of_an_older_state broken_sessions
+run_cases waits_in_a_stream late_bans late_changes attached_for_a_while cannot_go_back goes_together goes_one_after_the_other goes_with_exceptions goes_with_wide_exceptions goes_with_many_scopes goes_back_over_a_need goes_back_with_others begins_with_nothing restarts_on_trial every_verb beside_an_image of_before renamed date_set_forward confirmed confirm_cut_short another_root banned_meanwhile unpinned_at_once too_late of_an_older_state broken_sessions

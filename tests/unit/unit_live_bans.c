@@ -672,6 +672,19 @@ static void beside_an_image(void)
 	end();
 }
 
+/* Behind a change of its own, without bans. */
+static void built(const char *what, bool and_more)
+{
+	struct guard guard = { 0 };
+	struct touched none = { 0 };
+	struct state *s = opened(true);
+
+	ENOUGH(s);
+	puts(what);
+	before_has_it(s, &in_force, &none, &guard, and_more);
+	state_close(s);
+}
+
 /* What is on trial: the one that comes back gets it, too. */
 static void on_trial(void)
 {
@@ -707,7 +720,10 @@ static void on_trial(void)
 	answers(&kernels[1].g, "46.0.0.7");
 	/* A generation anew is what is on trial then. */
 	batch("+2001:db8:77::77", "");
+	built("nothing else came", false);
+	built("a list came", true);
 	in_force.on_trial = 0;
+	built("a list came, and nothing is on trial", true);
 	batch("+2001:db8:77::78", "");
 	end();
 }

@@ -137,6 +137,8 @@ static int commit(struct change *change)
 			      ?: apply_with(change->state, &change->live, &change->options);
 	else if (!err)
 		err = bans_into_force(change->state, &change->live, &change->touched, &change->guard);
+	if (!err && change->build && !change->waits && !change->options.again && !change->options.dry_run)
+		before_has_it(change->state, &change->live, &change->touched, &change->guard, true);
 	err = overdue_end(&overdue, change->options.dry_run ? NULL : &change->live, err);
 	for (unsigned int label = 0; label < LABELS && !err && !change->options.dry_run; label++)
 		if (change->zero[label])

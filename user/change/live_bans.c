@@ -309,19 +309,25 @@ static int edit_before(struct state *state, struct live *before, const struct to
 
 /*
  * What the kernel goes back to by itself gets the same bans, as far as it has room for them: otherwise they would not
- * be dropped from the deadline on, until a command has taken the change back in the state.
+ * be dropped from the deadline on, until a command has taken the change back in the state. Has it not?
  */
-static void edit_the_one_before(struct state *state, const struct live *live, const struct touched *t,
-				const struct guard *guard, const struct ends *ends)
+static bool goes_without(struct state *state, const struct live *live, const struct touched *t,
+			 const struct guard *guard, const struct ends *ends)
 {
 	struct live before;
+	bool is;
 
 	if (!live->on_trial || live->number != live->on_trial)
-		return;
-	if (live_open_before(live, &before) || edit_before(state, &before, t, guard, ends))
-		warn("what waits for confirmation goes back without this, which is in force again when the process that"
-		     " waits, the service or the next command has built it");
+		return false;
+	is = live_open_before(live, &before) || edit_before(state, &before, t, guard, ends);
 	live_close(&before);
+	return is;
+}
+
+static void say_it_goes_without(void)
+{
+	warn("what waits for confirmation goes back without this, which is in force again when the process that waits,"
+	     " the service or the next command has built it");
 }
 
 static int plan_ends(struct ends *ends, struct state *state, const struct touched *t, int map)
@@ -374,22 +380,26 @@ static int edit_in_place(struct state *state, struct live *live, const struct to
 		err = -EAGAIN; /* a new generation is filled otherwise */
 	*full = e.full;
 	err = err ?: edit_commit(state, live, &c, &e, &ends);
-	if (!err)
-		edit_the_one_before(state, live, t, guard, &ends);
+	if (!err && goes_without(state, live, t, guard, &ends))
+		say_it_goes_without();
 	edit_end(&e);
 	ends_free(&ends);
 	kernel_release(&c);
 	return err;
 }
 
-/* Behind a new generation, which what comes back has perhaps no need of. */
-static void before_has_it(struct state *state, struct live *live, const struct touched *t, const struct guard *guard)
+void before_has_it(struct state *state, struct live *live, const struct touched *t, const struct guard *guard,
+		   bool and_more)
 {
 	struct ends ends = { 0 };
+	bool lacks = and_more;
 
 	live_look(live);
-	if (live->on_trial && !ends_read(&ends, state, &t->set) && !ends_drop(&ends, &t->each))
-		edit_the_one_before(state, live, t, guard, &ends);
+	if (live->on_trial && (t->set.n4 || t->set.n6) && !ends_read(&ends, state, &t->set) &&
+	    !ends_drop(&ends, &t->each))
+		lacks = goes_without(state, live, t, guard, &ends) || lacks;
+	if (live->on_trial && lacks)
+		say_it_goes_without();
 	ends_free(&ends);
 }
 
@@ -412,7 +422,7 @@ int bans_into_force(struct state *state, struct live *live, const struct touched
 	err = apply_with(state, live,
 			 &(struct apply_options){ .guard = guard, .filling = full && is_flood(t, &live->g) });
 	if (!err)
-		before_has_it(state, live, t, guard);
+		before_has_it(state, live, t, guard, false);
 	if (!err && full)
 		event(live->context, (struct event){ EVENT_CAPACITY, .generation = live->g.number },
 		      "there was no room for another ban; now there is, for %llu keys",

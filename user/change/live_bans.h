@@ -43,6 +43,13 @@ void touched_free(struct touched *touched);
  */
 int bans_into_force(struct state *state, struct live *live, const struct touched *touched, struct guard *guard);
 
+/*
+ * Behind a new generation: what waits for confirmation, and comes back by itself, gets these bans too, or it is said
+ * that it has not. and_more: also what no edit brings in.
+ */
+void before_has_it(struct state *state, struct live *live, const struct touched *touched, const struct guard *guard,
+		   bool and_more);
+
 /* What was planned: commits, and makes it. After edit_bring_in(); on failure nothing is committed or changed. */
 int edit_commit(struct state *state, struct live *live, struct candidate *candidate, struct edit *edit,
 		const struct ends *ends);
