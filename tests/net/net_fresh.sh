@@ -160,7 +160,7 @@ refuses() {
 	is "$(row 'next - tried')" 7200 "what the server wants"
 	rm www/list.status
 	echo "something is wrong" >www/list
-	refused "the same text came before" load drop --skip-bad
+	refused "the same text came before" load drop
 	refused "the same text came before" load drop
 	is "$(row 'next - tried') $(row failures)" "7200 3" "twice as long each time"
 	printf '203.0.113.0/24\n198.51.100.7\n192.0.2.10\n' >www/list
