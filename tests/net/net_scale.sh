@@ -20,7 +20,7 @@ scale() {
 	veth 0 1
 	bloom attach edge0 --mode native
 	bloom attach edge1 --mode skb
-	bloom load random random --bogons=keep
+	bloom load random random --bogons=keep --force # this machine may need one of them
 	for n in 0 1; do
 		send "$n" -b of_random/banned -c of_random/clean -n 2
 		printf '# %s\n' "$(cat sent)"
