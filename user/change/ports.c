@@ -156,7 +156,10 @@ static int settle_once(struct change *change, size_t *n)
 	return err;
 }
 
-/* One that has moved to another's ports goes first, and has come then. What cannot go is tried no more than twice. */
+/*
+ * One that has moved to another's ports, which are filtered otherwise, goes first, and has come then. What cannot go is
+ * tried no more than twice.
+ */
 int ports_settle(struct change *change)
 {
 	size_t n = 1;
