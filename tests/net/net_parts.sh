@@ -113,17 +113,22 @@ sequence() {
 	local n what did=() pins faults_before healed_before
 
 	before
+	# What comes quickly is seen at once.
+	((RANDOM % 2)) || kill -STOP "$service_pid"
 	for ((n = RANDOM % 3 + 1; n > 0; n--)); do
 		what=$(one_of "${faults[@]}")
 		# Twice, they would be as they were.
 		[[ $what != closed_pins_mixed_up || ${did[*]} != *$what* ]] || continue
 		[[ $what != closed_pin_* ]] || what="$what $(a_pin)"
+		# It may just be looking into what is to be unmounted.
+		[[ $what != closed_unmounted ]] || kill -CONT "$service_pid"
 		if $what &>/dev/null; then did+=("$what"); fi
 	done
 	if [ ${#did[@]} = 0 ]; then
 		closed_all_removed
 		did=(closed_all_removed)
 	fi
+	kill -CONT "$service_pid"
 	healed "${did[*]}"
 	probed
 	whole "${did[*]}"
@@ -144,6 +149,18 @@ detached_and_taken() {
 		healed "detached, $what"
 		probed
 		whole "detached, $what"
+	done
+	# And it is not seen one after the other.
+	for what in closed_pin_removed\ links/edge0 closed_links_removed closed_pin_removed\ root closed_all_removed \
+		closed_unmounted_lazily open_slot_emptied; do
+		before
+		kill -STOP "$service_pid"
+		open_link_detached
+		$what || fail "cannot: $what"
+		kill -CONT "$service_pid"
+		healed "detached and at once $what"
+		probed
+		whole "detached and at once $what"
 	done
 	stop
 	for what in closed_pin_removed closed_pin_replaced closed_pin_a_directory closed_pin_within_a_directory; do

@@ -173,6 +173,11 @@ static int given_attach(const struct context *context, struct attachment *at)
 		    context == &its ? "" : ", elsewhere");
 }
 
+static int given_ready(const struct context *context)
+{
+	return context == &its ? step("directories are made") : -EINVAL;
+}
+
 static int given_settle(const struct context *context, struct state *state)
 {
 	return context == &its && state == STATE ? step("one of two goes") : -EINVAL;
@@ -214,6 +219,7 @@ static void given_end(struct change *change)
 #define held_detached	     given_detached
 #define held_forget_detached given_forget
 #define attachments_kept     given_kept
+#define kernel_ready	     given_ready
 #define attach_one	     given_attach
 #define attachments_settle   given_settle
 #define kernel_live	     given_live
@@ -383,7 +389,7 @@ static void attach_fails(void)
 
 static void each_fails(void)
 {
-	static const char *const each[] = { "the gap", "pins", "one of two", "attach" };
+	static const char *const each[] = { "the gap", "pins", "one of two", "directories", "attach" };
 
 	for (size_t i = 0; i < sizeof(each) / sizeof(each[0]); i++) {
 		begins();

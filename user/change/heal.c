@@ -16,6 +16,7 @@
 #include "change/attach.h"
 #include "change/change.h"
 #include "kernel/held.h"
+#include "kernel/root.h"
 #include "state/settings.h"
 #include "state/state.h"
 
@@ -87,7 +88,8 @@ static int attach_again(const struct context *context, struct held *held, struct
 		memcpy(at.name, one->name, sizeof(at.name));
 		if ((state && !is_kept(state, &at)) || (!by_force && !(state && locked)))
 			continue;
-		is = attach_one(context, &at);
+		/* Its pin's directory may have gone with it. */
+		is = kernel_ready(context) ?: attach_one(context, &at);
 		/* Already, as it is in another mode now. */
 		if (err_is(is, EEXIST))
 			continue;
