@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <time.h>
 
 #include "base/log.h"
@@ -391,6 +392,24 @@ static void end_not_taken(void)
 	is_at("a", 4, "7-1");
 }
 
+/* Of which what the member says is asked, and cannot be. */
+static void end_not_read(void)
+{
+	char from[512], to[512];
+
+	begin();
+	of_snapshot_end("a");
+	snprintf(from, sizeof(from), "%s/state.db", own_context.state);
+	snprintf(to, sizeof(to), "%s/apart", own_context.state);
+	CHECK(!rename(from, to) && !mkdir(from, 0700), "it stays where it is");
+	CHECK(members_into_force(&m) < 0, "it is in force");
+	CHECK(!rmdir(from) && !rename(to, from), "it does not come back");
+	SAYS("");
+	of_snapshot_end("a");
+	CHECK(!members_into_force(&m), "not in force");
+	SAYS("took\ta\t7-1\n");
+}
+
 static bool gives_none;
 int __real_state_members(struct state *state, struct member **members, size_t *n);
 int __wrap_state_members(struct state *state, struct member **members, size_t *n);
@@ -478,6 +497,7 @@ int main(void)
 		{ "snapshots", snapshots },
 		{ "not taken", not_taken },
 		{ "its end not taken", end_not_taken },
+		{ "its end not read", end_not_read },
 		{ "not read", not_read },
 		{ "refused", refused_by_rail },
 	};
