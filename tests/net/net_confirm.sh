@@ -290,6 +290,22 @@ late_changes() {
 	trial=$(get .generation show)
 	wait_until "the generation before" in_force_is_not "$trial"
 	verdicts 46.0.0.2=pass 99.9.9.8=drop 99.9.9.9=drop
+	# And of a batch of which a part waits.
+	bloom restore
+	printf 'add 99.9.9.10\nload extra extra --confirm 3\ndel 99.9.9.8\n' >lines
+	bloom batch lines
+	! grep -q "$late" err || fail "its bans are all there: $(cat err)"
+	for watcher in $(pgrep -f "^xdp-bloom -S $XDP_BLOOM_STATE .*--watch"); do
+		kill -KILL "$watcher"
+	done
+	trial=$(get .generation show)
+	wait_until "the generation before" in_force_is_not "$trial"
+	verdicts 46.0.0.2=pass 99.9.9.8=pass 99.9.9.9=drop 99.9.9.10=drop
+	bloom restore
+	verdicts 46.0.0.2=pass 99.9.9.8=pass 99.9.9.9=drop 99.9.9.10=drop
+	printf 'load extra extra --confirm 1h\nload fifth third\n' >lines
+	bloom batch lines
+	is "$(grep -c "$late" err)" 1 "how often it says so of a batch: $(cat err)"
 }
 
 # Who wants it attached is told that it may go.

@@ -35,7 +35,7 @@ static struct shows shows = { "tests/unit/unit_change.txt", known, sizeof(known)
 
 static const char *fails; /* that call does */
 static bool silent;	  /* how it begins and ends is said elsewhere */
-static int fails_with, pins, generation, overdue_n;
+static int fails_with, pins, generation, overdue_n, bans_wait;
 static jmp_buf out;
 
 static int call(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
@@ -122,13 +122,15 @@ __attribute__((noreturn)) static void made_exit(int status)
 #define apply_goes_back(state, live)	    call("can it go back?")
 #define apply_with(state, live, options)    made_apply(change, options)
 #define bans_into_force(state, live, ...)   call("bans into force")
-#define before_has_it(state, live, ...)	    ((void)call("what was before has it"))
-#define jail_made(context, jail, number)    ((void)call("the detector's are said, of %d", (int)(number)))
-#define jail_free(jail)			    ((void)call("the detector's are freed"))
-#define signal(which, how)		    ((void)call("signal %d is ignored: %d", which == SIGPIPE, how == SIG_IGN))
-#define grow(array, n, size)		    (call("grow") ? NULL : grow(array, n, size))
-#define calloc(n, size)			    (call("calloc") ? NULL : calloc(n, size))
-#define _exit(status)			    made_exit(status)
+#define state_pending_any(state, kind)	    (call("does any wait of kind %d?", kind), bans_wait)
+#define before_has_it(state, live, touched, guard, more) \
+	((void)call("what was before has it%s", (more) ? ", and lacks more" : ""))
+#define jail_made(context, jail, number) ((void)call("the detector's are said, of %d", (int)(number)))
+#define jail_free(jail)			 ((void)call("the detector's are freed"))
+#define signal(which, how)		 ((void)call("signal %d is ignored: %d", which == SIGPIPE, how == SIG_IGN))
+#define grow(array, n, size)		 (call("grow") ? NULL : grow(array, n, size))
+#define calloc(n, size)			 (call("calloc") ? NULL : calloc(n, size))
+#define _exit(status)			 made_exit(status)
 #include "change/change.c"
 
 static struct context context;
@@ -376,11 +378,37 @@ static void joined(void)
 	}
 }
 
+/* Of what waits only what does not is for what comes back. */
+static void partly_waits(void)
+{
+	static const struct apply_options plain;
+
+	for (int lines = 1; lines < 4; lines++)
+		for (int waiting = 0; waiting <= lines; waiting++)
+			for (bans_wait = 0; bans_wait < 2; bans_wait++) {
+				struct change *change = context.joined = begun_silently();
+
+				printf(" %d of %d lines, and%s bans, wait\n", waiting, lines, bans_wait ? "" : " no");
+				for (int line = 0; line < lines; line++) {
+					change->line_waits = line < waiting;
+					change->waits = waiting ? 60 : 0;
+					CHECK(!change_commit(change, &plain), "it fails");
+				}
+				CHECK(!change_join_end(&context, 0, made), "it fails");
+			}
+	bans_wait = 0;
+}
+
 static void word_for_word(void)
 {
 	static const struct scene scenes[] = {
-		{ "begins", begins },	    { "checks", checks },   { "by force", by_force },
-		{ "bans less", bans_less }, { "commits", commits }, { "joined", joined },
+		{ "begins", begins },
+		{ "checks", checks },
+		{ "by force", by_force },
+		{ "bans less", bans_less },
+		{ "commits", commits },
+		{ "joined", joined },
+		{ "a part of it waits", partly_waits },
 	};
 
 	shows_scenes(&shows, scenes, sizeof(scenes) / sizeof(*scenes), works);

@@ -124,6 +124,14 @@ void change_succeeded(struct change *change, const char *list)
 		snprintf(change->succeeded[change->succeeded_n++], LIST_NAME_MAX, "%s", list);
 }
 
+/* Of a batch that waits itself: what of it is for good. Which of its bans are is not known where one waits. */
+static void bring_into_before(struct change *change)
+{
+	if (!change->waits || !state_pending_any(change->state, PENDING_BAN))
+		before_has_it(change->state, &change->live, &change->touched, &change->guard,
+			      !change->waits || change->lasts);
+}
+
 static int commit(struct change *change)
 {
 	struct overdue overdue = { 0 };
@@ -137,8 +145,8 @@ static int commit(struct change *change)
 			      ?: apply_with(change->state, &change->live, &change->options);
 	else if (!err)
 		err = bans_into_force(change->state, &change->live, &change->touched, &change->guard);
-	if (!err && change->build && !change->waits && !change->options.again && !change->options.dry_run)
-		before_has_it(change->state, &change->live, &change->touched, &change->guard, true);
+	if (!err && change->build && !change->options.again && !change->options.dry_run)
+		bring_into_before(change);
 	err = overdue_end(&overdue, change->options.dry_run ? NULL : &change->live, err);
 	for (unsigned int label = 0; label < LABELS && !err && !change->options.dry_run; label++)
 		if (change->zero[label])
@@ -159,6 +167,8 @@ int change_commit(struct change *change, const struct apply_options *options)
 	}
 	if (options->dry_run)
 		return because(-EINVAL, "--dry-run does not go together with other commands");
+	change->lasts |= !change->line_waits;
+	change->line_waits = false;
 	change->options.narrow |= options->narrow;
 	change->options.arrives |= options->arrives;
 	change->options.discard_unknown |= options->discard_unknown;

@@ -66,6 +66,7 @@ static int wait_for(struct change *change, enum pending_kind kind, const char *n
 	mine.due = change->due;
 	mine.deadline = change->deadline;
 	strncpy(mine.name, name, sizeof(mine.name) - 1);
+	change->line_waits = true;
 	err = put(change->state, &mine);
 	if (err || again)
 		return err;
