@@ -543,6 +543,8 @@ static void prefixes6(void)
 	beside_it("L2001:db8:b:1::/64 E2001:db8:a::/47", "2001:db8:a::1 2001:db8:b::1 2001:db8:b:1::1");
 	beside_it("L2001:db8:b::/48 E2001:db8:a::/47", "2001:db8:a::1 2001:db8:b::1");
 	beside_it("L2001:db8:b:1::/64 E2001:db8:b::/60", "2001:db8:b::1 2001:db8:b:1::1 2001:db8:b:10::");
+	/* More than there is room for. */
+	beside_it("L2001:db8:b:1::/64 E2001:db8:b::/52", "2001:db8:b::1");
 	beside_it("E2001:db8:a:1::1", "2001:db8:a:1::1");
 	beside_it("E2001:db8:7:1::1 E2001:db8:8:1::1", "2001:db8:7:1::1 2001:db8:8:1::1");
 	beside_it("L2001:db8:0:1::1", "2001:db8:0:1::1");

@@ -177,6 +177,26 @@ static void drop(struct route_table *t, unsigned int from, unsigned int to, int6
 	}
 }
 
+/* Each time other ones: of those that have gone nothing is kept, and so many fit where as many were before. */
+static void comes_and_goes(void)
+{
+	struct route_table t;
+	unsigned int at = 0;
+	int64_t now = 1;
+
+	if (!CHECK(!routes_begin(&t, 0), "memory"))
+		return;
+	put(&t, 0, 100, now);
+	for (int i = 0; i < 2000 && !ktap_failed; i++, at += 10) {
+		put(&t, at + 100, at + 110, now);
+		drop(&t, at, at + 10, now);
+		now += ROUTES_LINGER_MS + 1;
+		routes_settle(&t, now);
+		CHECK(t.here == 100 && t.log2 < 10, "%zu routes, in a table of 2^%u", t.here, t.log2);
+	}
+	routes_end(&t);
+}
+
 /* A daemon ends: however long its routes take to go, all stay until the time is over, or they are there again. */
 static void accidents(void)
 {
@@ -502,6 +522,7 @@ static void messages(void)
 int main(void)
 {
 	static const struct ktap_case cases[] = { { "changes and readings", changes },
+						  { "comes and goes", comes_and_goes },
 						  { "accidents", accidents },
 						  { "a daemon that is started again", restarts },
 						  { "withdrawals", withdrawals },

@@ -673,6 +673,58 @@ static void no_command(void)
 	}
 }
 
+static int may_open(const char *command)
+{
+	char *const words[] = { (char *)command, NULL };
+
+	return stream_may_open(NULL, words);
+}
+
+/* As a shell looks for a program: by PATH, where an empty part is the directory that it is in, or by its own path. */
+static void programs(void)
+{
+	static const struct {
+		const char *path, *name;
+		bool is;
+	} each[] = {
+		{ "/usr/bin:/bin", "true", true },
+		{ "/nowhere:/bin", "true", true },
+		{ "/nowhere:/bin", "/bin/true", true },
+		{ "/nowhere", "true", false },
+		{ "/nowhere", "/bin/true", true },
+		{ NULL, "true", true },
+		{ "/bin", "no-program-of-that-name", false },
+		{ "/bin", "/bin/no-program-of-that-name", false },
+		{ "/bin", "./program", true },
+		{ "/bin", "./text", false },
+		{ "/bin", "program", false },
+		{ "", "program", true },
+		{ ":/bin", "program", true },
+		{ "/bin:", "program", true },
+		{ "/bin::/nowhere", "program", true },
+		{ "/bin::/nowhere", "text", false },
+	};
+	char before[PATH_MAX], *path = getenv("PATH") ? strdup(getenv("PATH")) : NULL;
+	int fd;
+
+	NEEDED(getcwd(before, sizeof(before)) && !chdir(directory));
+	for (int i = 0; i < 2; i++) {
+		NEEDED((fd = open(i ? "program" : "text", O_CREAT | O_WRONLY | O_CLOEXEC, i ? 0700 : 0600)) >= 0);
+		close(fd);
+	}
+	for (size_t i = 0; i < sizeof(each) / sizeof(*each); i++) {
+		int err;
+
+		NEEDED(!(each[i].path ? setenv("PATH", each[i].path, 1) : unsetenv("PATH")));
+		err = may_open(each[i].name);
+		CHECK(each[i].is ? !err : err_is(err, ENOENT) && strstr(reason(err), "there is no such program"),
+		      "%s with PATH=%s: %s", each[i].name, each[i].path ?: "(none)", err ? reason(err) : "there is");
+	}
+	NEEDED(!(path ? setenv("PATH", path, 1) : unsetenv("PATH")));
+	free(path);
+	NEEDED(!unlink("program") && !unlink("text") && !chdir(before));
+}
+
 static bool is_open(int fd)
 {
 	return fcntl(fd, F_GETFD) >= 0;
@@ -949,6 +1001,7 @@ int main(void)
 		{ "writers", writers },
 		{ "commands", commands },
 		{ "many_bad", many_bad },
+		{ "programs", programs },
 		{ "no command", no_command },
 		{ "ends of pipes", ends_of_pipes },
 		{ "broken", broken },

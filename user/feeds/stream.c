@@ -90,7 +90,7 @@ static bool is_program(const char *name)
 		return !access(name, X_OK);
 	for (;; at += n + 1) {
 		n = strcspn(at, ":");
-		if (snprintf(path, sizeof(path), "%.*s/%s", (int)n, n ? at : ".", name) < (int)sizeof(path) &&
+		if (snprintf(path, sizeof(path), "%.*s/%s", n ? (int)n : 1, n ? at : ".", name) < (int)sizeof(path) &&
 		    !access(path, X_OK))
 			return true;
 		if (!at[n])
