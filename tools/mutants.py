@@ -191,7 +191,8 @@ def mutants_of(path):
     for match in ARGUMENTS.finditer(code):
         line = code[code.rfind('\n', 0, match.start()) + 1:match.end()]
         # Whether two are alike does not depend on which is first.
-        alike = re.search(r'!\w*cmp\($', code[:match.start()][-16:])
+        alike = re.search(r'!\w*cmp\($', code[:match.start()][-16:]) or \
+            re.search(r'cmp\($', code[:match.start()][-16:]) and re.match(r'\) [!=]= 0', code[match.end():])
         # Nor what is where on the stack, or in a struct that no other program knows.
         declared = re.fullmatch(r'\t+(?!return )(?:const )?(?:\w+ )+[\w *]*(?:, [\w *]*)*[;,]', line + code[match.end():match.end() + 1])
         if line.startswith('\t') and match.group(1) != match.group(2) and not alike and not declared:
