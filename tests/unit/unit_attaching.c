@@ -395,8 +395,17 @@ static int read_ports(struct state *s, struct port_row **all, size_t *n)
 	return cannot_read("ports") ? -EIO : state_port_rows(s, all, n);
 }
 
-#define attach_may	       given_may
-#define attach_one	       given_one
+#define attach_may given_may
+#define attach_one given_one
+/* The one of that number fails; 0: none. */
+static int calloc_fails;
+
+static void *given_calloc(size_t n, size_t size)
+{
+	return calloc_fails && !--calloc_fails ? NULL : calloc(n, size);
+}
+
+#define calloc		       given_calloc
 #define attach_is	       given_is
 #define attach_instead	       given_instead
 #define attach_rematch	       given_rematch
@@ -436,6 +445,7 @@ static int read_ports(struct state *s, struct port_row **all, size_t *n)
 #define state_port_rows(s, all, n)    read_ports(s, all, n)
 #define put			      put_one
 #include "change/attach.c"
+#undef calloc
 #undef state_interfaces
 #undef state_port_rows
 #undef put
@@ -1174,12 +1184,30 @@ static void purged(void)
 		       NULL);
 }
 
+/* What could not begin has nothing to take back. */
+static void no_memory(void)
+{
+	for (int at = 1; at <= 8; at++) {
+		bool ports = at > 3;
+
+		anew();
+		bridge();
+		printf("-- number %d\n", at);
+		calloc_fails = ports ? at - 3 : at;
+		attaches(OPTIONS(.ports = ports), ports ? NAMES("br0") : NAMES("eth0"));
+	}
+	calloc_fails = 0;
+}
+
 static void word_for_word(void)
 {
 	static const struct scene scenes[] = {
-		{ "two", one },		  { "each option", options },	 { "in place", in_place }, { "stuck", stuck },
-		{ "on trial", on_trial }, { "not there", missing },	 { "ports", of_ports },	   { "detach", detach },
-		{ "restore", restored },  { "half changed", completes }, { "purge", purged }
+		{ "two", one },		  { "each option", options },
+		{ "in place", in_place }, { "stuck", stuck },
+		{ "on trial", on_trial }, { "not there", missing },
+		{ "ports", of_ports },	  { "detach", detach },
+		{ "restore", restored },  { "half changed", completes },
+		{ "purge", purged },	  { "no memory", no_memory },
 	};
 
 	shows_scenes(&shows, scenes, sizeof(scenes) / sizeof(scenes[0]), NULL);

@@ -33,6 +33,7 @@ struct attaching {
 	enum announced *announced;
 	/* Of what was done: what there was; without a name: nothing. */
 	struct attachment *before;
+	bool begun; /* there may be something to take back */
 };
 
 /* What is to be there where `is` (NULL: nothing) is now. What is not said stays as it is, but for if_needed and ports.
@@ -462,7 +463,8 @@ static int begin(struct attaching *a, struct attachment **done, bool *missing)
 	*done = calloc((size_t)a->n + 1, sizeof(**done));
 	a->announced = calloc((size_t)a->n + 1, sizeof(*a->announced));
 	a->before = calloc((size_t)a->n + 1, sizeof(*a->before));
-	return *done && a->announced && a->before ? 0 : -ENOMEM;
+	a->begun = *done && a->announced && a->before;
+	return a->begun ? 0 : -ENOMEM;
 }
 
 int attach_interfaces(struct context *context, const struct attach_options *options, char *const *names, int n,
@@ -488,7 +490,7 @@ int attach_interfaces(struct context *context, const struct attach_options *opti
 	err = err ?: announce_end(&a) ?: apply_if_needed(a.change->state, &a.change->live, &a.change->guard);
 	if (err) {
 		snprintf(why, sizeof(why), "%s", reason(err)); /* taking it back may record another */
-		if (a.change && a.change->state && done) {
+		if (a.begun) {
 			undo(&a, done, *done_n);
 			take_back(&a);
 		}
