@@ -48,9 +48,9 @@ static bool is_address(const char *text)
 
 /*
  * e800 Ethernet of that type; t800 a tag before that type; 4:6 IPv4 of that protocol, with options: 4o:6, a later
- * fragment: 4f:6, the first of several: 4m:6; 6:6 IPv6; x6:1 a header of IPv6 before that protocol, of 8 + 8 bytes;
- * f6:0 a fragment's at that place; a6:4 AH, of 24 bytes; g3000:800 GRE with these flags and what they want; z4 zeros;
- * p53:80 two ports and four bytes; T2:5:80 TCP with these flags and ports; h4521 these bytes.
+ * fragment: 4f:6, or 32 KiB further: 4l:6, the first of several: 4m:6; 6:6 IPv6; x6:1 a header of IPv6 before that
+ * protocol, of 8 + 8 bytes; f6:0 a fragment's at that place; a6:4 AH, of 24 bytes; g3000:800 GRE with these flags and
+ * what they want; z4 zeros; p53:80 two ports and four bytes; T2:5:80 TCP with these flags and ports; h4521 these bytes.
  */
 static void make(const char *text)
 {
@@ -67,7 +67,11 @@ static void make(const char *text)
 			put(a, 2);
 		} else if (sscanf(text, "4:%u", &a) == 1 || sscanf(text, "4%c:%u", &how, &a) == 2) {
 			put(how == 'o' ? 0x47000000 : 0x45000000, 4);
-			put(how == 'f' ? 0x00010001 : how == 'm' ? 0x00012000 : 0x00014000, 4);
+			put(how == 'f'	 ? 0x00010001
+			    : how == 'l' ? 0x00011000
+			    : how == 'm' ? 0x00012000
+					 : 0x00014000,
+			    4);
 			put(0x40000000 | a << 16, 4);
 			put(next4[0], 4);
 			put(next4[1], 4);

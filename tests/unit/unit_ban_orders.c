@@ -586,6 +586,44 @@ static void detectors(void)
 	end();
 }
 
+/* Of each prefix the last word counts, whatever others are said in between. */
+static void in_their_order(void)
+{
+	static const char *const prefixes[] = {
+		"198.51.100.9/32", "198.51.100.5/32", "198.51.100.0/24", "198.51.100.64/26", "203.0.113.0/24",
+		"192.0.2.0/25",	   "2001:db8::/48",   "2001:db8:1::/48", "2001:db8::1/128",  "2001:db8:1::/64",
+	};
+	enum { PLACES = sizeof(prefixes) / sizeof(*prefixes), MOST = 60 };
+
+	for (int round = 0; round < 100 && !ktap_failed; round++) {
+		struct ban_order orders[MOST] = { 0 };
+		size_t n = 1 + ktap_random() % MOST;
+		struct banned banned = { 0 };
+		bool is[PLACES] = { false };
+		struct ban ban;
+
+		begin();
+		for (size_t i = 0; i < n; i++) {
+			size_t which = ktap_random() % PLACES;
+
+			ENOUGH(!prefix_parse(prefixes[which], strlen(prefixes[which]), &orders[i].prefix.first,
+					     &orders[i].prefix.length));
+			orders[i].del = ktap_random() % 2;
+			is[which] = !orders[i].del;
+		}
+		CHECK(!ban_orders(&change, &plain, NULL, orders, n, &banned), "orders: %s", log_last());
+		for (size_t i = 0; i < PLACES; i++) {
+			struct prefix p;
+
+			ENOUGH(!prefix_parse(prefixes[i], strlen(prefixes[i]), &p.first, &p.length));
+			CHECK(!account_own(change.state, p.first, p.length, &ban) == is[i],
+			      "of %zu orders %s is%s banned", n, prefixes[i], is[i] ? " not" : "");
+		}
+		banned_free(&banned);
+		end();
+	}
+}
+
 static const struct ktap_case cases[] = {
 	{ "another's ban first", another_first },
 	{ "the agent's ban first", agents_first },
@@ -596,6 +634,7 @@ static const struct ktap_case cases[] = {
 	{ "the agent's ends first", agents_ends_first },
 	{ "at random", at_random },
 	{ "the detector's word", detectors },
+	{ "in their order", in_their_order },
 };
 
 int main(void)

@@ -549,8 +549,10 @@ static void other_files(void)
 	char id[IMAGE_ID_MAX];
 	struct image image;
 
-	for (size_t i = 0; i < sizeof(none) / sizeof(*none); i++)
+	for (size_t i = 0; i < sizeof(none) / sizeof(*none); i++) {
+		memset(&image, 0xff, sizeof(image));
 		CHECK(image_open(&image, none[i], none[i], true) && !image.memory, "%s is an image", none[i]);
+	}
 	if (!make(&g, &small))
 		return;
 	CHECK(err_is(image_write("/dev/null", &source, id), EEXIST), "a device is replaced");
