@@ -217,7 +217,6 @@ int image_open(struct image *image, const char *path, const char *name, bool who
 	void *memory = NULL;
 	struct stat st = { 0 };
 
-	memset(image, 0, sizeof(*image));
 	if (fd < 0 || fstat(fd, &st)) {
 		err = because(-errno, "%s: %s", name, strerror(errno));
 	} else if (!S_ISREG(st.st_mode) || !st.st_size) {
