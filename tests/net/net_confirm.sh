@@ -175,6 +175,23 @@ confirm_cut_short() {
 	is "$(xdp_id edge0)" "$root" "the program on edge0"
 }
 
+# Whoever waits for the deadline does not take back what is being confirmed just then, on a disk that takes its time.
+confirm_takes_long() {
+	need strace pgrep
+	veth 0
+	a_list
+	bloom load bad list
+	bloom attach edge0 --confirm 2
+	expect 0 strace -o calls -e trace=fdatasync -e inject=fdatasync:delay_enter=4000000:when=1 "$XDP_BLOOM" confirm
+	wait_until "that nobody waits for it" nobody_watches
+	send 0 -b banned -c clean
+	is "$(get '[.interfaces[]|.name]' show)" '["edge0"]' "what is filtered"
+}
+
+nobody_watches() {
+	! pgrep -f "^xdp-bloom -S $XDP_BLOOM_STATE .*--watch" >/dev/null
+}
+
 # is_on_trial INTERFACE
 is_on_trial() {
 	bpftool -j prog show id "$(xdp_id "$1")" | grep -q xdp_bloom_trial
@@ -699,4 +716,4 @@ is_away() {
 	[ ! "/proc/$away/ns/net" -ef /proc/self/ns/net ]
 }
 
-run_cases waits_in_a_stream late_bans late_changes attached_for_a_while cannot_go_back goes_together goes_one_after_the_other goes_with_exceptions goes_with_wide_exceptions goes_with_many_scopes goes_back_over_a_need goes_back_with_others begins_with_nothing restarts_on_trial every_verb beside_an_image of_before renamed date_set_forward confirmed confirm_cut_short another_root banned_meanwhile unpinned_at_once too_late of_an_older_state broken_sessions
+run_cases waits_in_a_stream late_bans late_changes attached_for_a_while cannot_go_back goes_together goes_one_after_the_other goes_with_exceptions goes_with_wide_exceptions goes_with_many_scopes goes_back_over_a_need goes_back_with_others begins_with_nothing restarts_on_trial every_verb beside_an_image of_before renamed date_set_forward confirmed confirm_cut_short confirm_takes_long another_root banned_meanwhile unpinned_at_once too_late of_an_older_state broken_sessions

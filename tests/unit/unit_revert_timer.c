@@ -156,13 +156,6 @@ static bool given_lock(const char *directory, const char *name)
 	return is_held;
 }
 
-static int given_take_back(const struct context *context, const char *label)
-{
-	mine(context);
-	step("%s loses the filter", label);
-	return -EIO;
-}
-
 static int given_attach_keep(const struct context *context)
 {
 	mine(context);
@@ -357,7 +350,6 @@ __attribute__((noreturn)) static void given_exit(int status)
 #define image_kept	      given_kept
 #define image_sweep	      given_sweep
 #define lock_is_held	      given_lock
-#define attach_take_back      given_take_back
 #define attach_keep	      given_attach_keep
 #define attach_list	      given_attach_list
 #define attach_refresh	      given_refresh

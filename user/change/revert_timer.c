@@ -158,8 +158,8 @@ int revert_timer_start(const struct context *context, long seconds)
 }
 
 /*
- * In how many ns the first change is due; 0: now. Interfaces that are overdue lose the filter at once, as with detach:
- * that waits for no lock, whoever may hold it.
+ * In how many ns the first change is due; 0: now. By then the kernel has let go by itself: what is done about it waits
+ * for the lock, whoever may hold it, who may be confirming it.
  */
 #define NOTHING_WAITS (-1)
 
@@ -177,8 +177,6 @@ static int64_t first_due(const struct context *context, int64_t at_least)
 			int64_t left = pending_left(&pending[i], at_least);
 
 			first = left < first ? left : first;
-			if (!left && pending[i].kind == PENDING_INTERFACE && pending[i].deadline != PENDING_IN_PROGRESS)
-				(void)attach_take_back(context, pending[i].name);
 		}
 	}
 	free(pending);
