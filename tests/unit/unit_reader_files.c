@@ -188,6 +188,33 @@ static void packed(void)
 	}
 }
 
+/* Where there are only blanks it is an error, too, that there is not all. */
+static void packed_blanks(void)
+{
+	static const char *const begins[] = { "", "[", "[\"10.0.0.1\"", "[\"10.0.0.1\",", "[\"10.0.0.1\"]" };
+	static const char *const ends[] = { "[\"10.0.0.1\"]", "\"10.0.0.1\"]", "]", "\"10.0.0.2\"]", "" };
+	static char text[400000];
+	static uint8_t out[65536];
+	struct ranges set;
+
+	for (size_t i = 0; i < sizeof(begins) / sizeof(*begins); i++)
+		for (int how = 0; how < 3; how++) {
+			size_t len, first = strlen(begins[i]);
+
+			memset(text, ' ', sizeof(text));
+			memcpy(text, begins[i], first);
+			memcpy(text + sizeof(text) - strlen(ends[i]), ends[i], strlen(ends[i]));
+			len = pack(how, text, sizeof(text), out, sizeof(out));
+			CHECK(!read_text((char *)out, len, "json", false, &set) && ranges_count4(&set) == 1 + (i == 3),
+			      "%s, %d: %s", begins[i], how, error);
+			ranges_free(&set);
+			for (size_t cut = len - 1; cut > len / 2; cut -= len / 16 + 1)
+				CHECK(read_text((char *)out, cut, "json", false, &set) < 0 &&
+					      strstr(error, "ends too early"),
+				      "%s, %d, cut at %zu of %zu: %s", begins[i], how, cut, len, error);
+		}
+}
+
 /* So many members of 16 MiB in a file, of which one is made. */
 static bool write_members(const uint8_t *member, size_t len, int n)
 {
@@ -377,6 +404,7 @@ int main(void)
 		{ "odd_files", odd_files },
 		{ "long_lines", long_lines },
 		{ "packed", packed },
+		{ "packed blanks", packed_blanks },
 		{ "bomb", bomb },
 		{ "costly", costly },
 		{ "large_value", large_value },

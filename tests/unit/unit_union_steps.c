@@ -113,11 +113,14 @@ static int given_check(const struct generation *g, const struct owned *owned)
 	return step("the check");
 }
 
+static __u64 keys_are[2];
+
 static int given_image_write(const char *path, const struct image_source *source, char id[IMAGE_ID_MAX])
 {
 	(void)path;
-	(void)source;
 	(void)id;
+	keys_are[0] = source->g->keys4;
+	keys_are[1] = source->g->keys6;
 	written++;
 	return step("the file");
 }
@@ -179,6 +182,7 @@ static void in_full(void)
 
 		CHECK(!err && written == 1 && released == 1, "with rosters %d: %s", exact, reason(err));
 		CHECK(filter_is[0] == 1 && filter_is[1] == 2 && !filter_is[2], "with rosters %d: other bits", exact);
+		CHECK(exact || (keys_are[0] == 6 && keys_are[1] == 2), "%llu and %llu keys", keys_are[0], keys_are[1]);
 		CHECK(exact ? united[0] == 100 && united[9] == 101 : !united[0], "with rosters %d: other keys", exact);
 	}
 }
