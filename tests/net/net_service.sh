@@ -286,6 +286,48 @@ ends_bans_later() {
 	umount -l small
 }
 
+# Its log and index are gone, as after a service that was ended; so are the filter and its pins.
+machine_starts() {
+	python3 -c 'import sqlite3, sys; sqlite3.connect(sys.argv[1]).execute("SELECT name FROM list").fetchall()' small/state/state.db
+	rm -rf "${XDP_BLOOM_BPFFS:?}"
+	let_go edge0
+	fills_up
+}
+
+# The machine starts and the state's disk is full: for that some room was kept. Without it the service tries again.
+starts_on_a_full_disk() {
+	mkdir small
+	mount -t tmpfs -o size=6m tmpfs small || skip "the kernel has no tmpfs"
+	export XDP_BLOOM_STATE=$WORK/small/state
+	ip link set lo up
+	veth 0
+	a_list
+	bloom load bad list
+	bloom attach edge0
+	: >conf
+	ready
+	stop
+	machine_starts
+	bloom restore --spare
+	one_line "the disk is full: the room that was kept for this is used"
+	send 0 -b banned -c clean
+	machine_starts
+	expect 2 "$XDP_BLOOM" restore --spare
+	one_line "the disk is full"
+	ready --listen 9913
+	get_page /healthz
+	is "$code" 503 "what /healthz says without a filter"
+	rm small/fill
+	wait_until "that it is restored" send_through
+	wait_until "that room is kept again" test -e small/state/reserve
+	stop
+	umount -l small
+}
+
+send_through() {
+	"$TRAFFIC" -b banned -c clean wire0 edge0 &>/dev/null
+}
+
 state_is_back() {
 	rm -rf state
 	mv gone state
@@ -566,6 +608,6 @@ grows() {
 	stop
 }
 
-run_cases grows starts_and_stops tells_who_is_busy only_one finds_interfaces "finds_interfaces --shared" tries_interfaces_again claims_no_filter gives_up_an_interface changes_slowly ends_bans restores_without_watchers clock_is_set ends_bans_later \
+run_cases grows starts_and_stops tells_who_is_busy only_one finds_interfaces "finds_interfaces --shared" tries_interfaces_again claims_no_filter gives_up_an_interface changes_slowly ends_bans restores_without_watchers clock_is_set ends_bans_later starts_on_a_full_disk \
 	ends_bans_of_a_state_that_was_gone beside_a_load \
 	rotates rotates_later killed_at_start answers_prometheus with_few_rights damaged_state line_fails counts_nothing

@@ -397,6 +397,22 @@ static int read_ports(struct state *s, struct port_row **all, size_t *n)
 
 #define attach_may given_may
 #define attach_one given_one
+static bool reserve; /* there is room that is kept */
+
+static void given_keep(const char *kept_in)
+{
+	printf("  room is kept%s\n", kept_in == own_context.state ? "" : " elsewhere");
+}
+
+static bool given_give(const char *kept_in)
+{
+	bool was = reserve && kept_in == own_context.state;
+
+	printf("  room%s is given\n", was ? "" : " that is not there");
+	reserve = false;
+	return was;
+}
+
 /* The one of that number fails; 0: none. */
 static int calloc_fails;
 
@@ -406,6 +422,8 @@ static void *given_calloc(size_t n, size_t size)
 }
 
 #define calloc		       given_calloc
+#define reserve_keep	       given_keep
+#define reserve_give	       given_give
 #define attach_is	       given_is
 #define attach_instead	       given_instead
 #define attach_rematch	       given_rematch
@@ -928,6 +946,21 @@ static void restored(void)
 	puts("-- the service runs");
 	restore_before();
 	watched = true;
+	restores(false, false);
+	for (int at = 0; at <= 12; at++)
+		for (int times = 1; times < (at == 3 ? 3 : 2); times++) {
+			restore_before();
+			reserve = true;
+			fails_at = at;
+			fails_on = times > 1;
+			fails_with = -ENOSPC;
+			printf("-- the disk is full at call %d%s\n", at, fails_on ? ", and all that follow" : "");
+			restores(false, false);
+		}
+	puts("-- there is no reserve");
+	restore_before();
+	fails_at = 1;
+	fails_with = -ENOSPC;
 	restores(false, false);
 	puts("-- all is there");
 	anew();

@@ -62,6 +62,14 @@ static bool given_left_open(struct arrivals *arrivals, int64_t now)
 	return left_open;
 }
 
+static bool is_full;
+
+static bool given_full(const char *directory)
+{
+	(void)directory;
+	return is_full;
+}
+
 static void given_rate_end(struct rate_watch *watch, int64_t now, bool due)
 {
 	if (watch != &service.rate || now != now_ms)
@@ -142,6 +150,7 @@ __attribute__((format(printf, 3, 4))) static void given_event(const struct conte
 #define service_say_about	  given_say_about
 #define service_look_soon	  given_soon
 #define arrivals_left_open	  given_left_open
+#define reserve_is_needed	  given_full
 #define rate_watch_end		  given_rate_end
 #define expiry_ran		  given_expired
 #define jail_watch_ran		  given_jailed
@@ -261,6 +270,18 @@ static void each_kind(void)
 		}
 }
 
+/* It is no reason to end: there may be room again. */
+static void full_disk(void)
+{
+	for (int full = 1; full >= 0; full--) {
+		is_full = full;
+		printf("full %d\n", full);
+		begin();
+		ends((struct job){ .kind = JOB_START }, "restore", "--spare", EXITS(2));
+		over();
+	}
+}
+
 static void interfaces(void)
 {
 	const struct job job = { .kind = JOB_RESTORE };
@@ -335,11 +356,9 @@ static void rates(void)
 
 static void word_for_word(void)
 {
-	static const struct scene scenes[] = { { "each kind", each_kind },
-					       { "interfaces", interfaces },
-					       { "again", again },
-					       { "texts", texts },
-					       { "rates", rates } };
+	static const struct scene scenes[] = { { "each kind", each_kind },   { "a full disk", full_disk },
+					       { "interfaces", interfaces }, { "again", again },
+					       { "texts", texts },	     { "rates", rates } };
 
 	shows_scenes(&shows, scenes, sizeof(scenes) / sizeof(scenes[0]), begin);
 }

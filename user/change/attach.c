@@ -16,6 +16,7 @@
 #include "kernel/generation.h"
 #include "kernel/match.h"
 #include "kernel/root.h"
+#include "state/reserve.h"
 
 /* What is in the state about an interface, or about what has ports, before it is attached. */
 enum announced { NOTHING, THAT_IT_WAITS, ALL };
@@ -498,6 +499,8 @@ int attach_interfaces(struct context *context, const struct attach_options *opti
 		err = because(err, "%s", why);
 	}
 	change_end(a.change);
+	if (!err)
+		reserve_keep(context->state);
 	if (a.above)
 		free((void *)a.names);
 	free(a.ports);
@@ -821,7 +824,7 @@ static int restore_filter(struct change *change, const struct restore_options *o
 	return restore_afresh(change) ?: apply_if_needed(change->state, &change->live, &change->guard);
 }
 
-int restore(struct context *context, const struct restore_options *options, size_t *missing)
+static int restore_once(struct context *context, const struct restore_options *options, size_t *missing)
 {
 	struct change *change = NULL;
 	/* The filter before the interfaces, so that none runs with an empty one. */
@@ -832,5 +835,18 @@ int restore(struct context *context, const struct restore_options *options, size
 		  restore_interfaces(change, missing);
 
 	change_end(change);
+	return err;
+}
+
+int restore(struct context *context, const struct restore_options *options, size_t *missing)
+{
+	int err = restore_once(context, options, missing);
+
+	if (err_is(err, ENOSPC) && reserve_give(context->state)) {
+		*missing = 0;
+		err = restore_once(context, options, missing);
+	}
+	if (!err)
+		reserve_keep(context->state);
 	return err;
 }

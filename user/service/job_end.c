@@ -12,6 +12,7 @@
 #include "kernel/live.h"
 #include "state/events.h"
 #include "state/failed.h"
+#include "state/reserve.h"
 
 /* `due`: the filter's rate exceeds the target. */
 static void measured(struct service *s, bool due)
@@ -102,7 +103,8 @@ void service_job_ended(struct service *s, struct job *job, int status)
 		lost(s, job, status);
 	switch (job->kind) {
 	case JOB_START:
-		if (!done)
+		/* With a full disk it is tried again, as where an interface is left open. */
+		if (!done && !reserve_is_needed(s->context->state))
 			s->status = EXIT_ERROR;
 		report = false;
 		break;
