@@ -433,6 +433,23 @@ static void excepted(void)
 	sets("", false);
 }
 
+/* And one that lets through whatever there is. */
+static void all_excepted(void)
+{
+	struct list_info list = {
+		.kind = LIST_ALLOW, .prefixes = 1, .addresses = "4294967296", .source = "-", .loaded = "-"
+	};
+	struct pending pending = { .kind = PENDING_LIST, .name = "all", .deadline = 7 };
+	struct ranges set = RANGES_EMPTY;
+
+	ENOUGH(!ranges_add_prefix(&set, (struct addr){ 0, 4 }, 0) && !ranges_finish(&set));
+	snprintf(list.name, sizeof(list.name), "all");
+	ENOUGH(!state_pending_add(state, &pending) && !state_list_put(state, &list, &set));
+	ranges_free(&set);
+	given.longer[0] = true;
+	sets("", false);
+}
+
 static void scenes(void)
 {
 	static const struct scene all[] = {
@@ -446,6 +463,7 @@ static void scenes(void)
 		{ "in force", in_force },
 		{ "all of them", all_of_them },
 		{ "excepted", excepted },
+		{ "all is excepted", all_excepted },
 		{ "the state fails", state_says_no },
 	};
 

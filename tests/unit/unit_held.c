@@ -527,6 +527,13 @@ static void dead_link_pinned(void)
 	pin_over(link, "links/eth0");
 }
 
+/* What is no link of ours is not held, in the place of one and where there was none. */
+static void no_links_pinned(void)
+{
+	pin_over(slot_map, "links/eth0");
+	pin_over(root_program, "links/eth3");
+}
+
 static void detached_and_attached(void)
 {
 	link_on(2)->ifindex = 0;
@@ -632,11 +639,13 @@ STEPS(keeps_from_foreign_to, look, next_foreign_to, look, look, close_gap, look)
 STEPS(keeps_from_half_trial, look, trial_without_map, look, look, close_gap, look)
 STEPS(takes_later, look, by_destination, look, to_unpinned, look, repair, look)
 STEPS(keeps_from_dead, look, dead_link_pinned, look, look, repair, look)
+STEPS(keeps_from_no_links, look, no_links_pinned, look, look, repair, look)
 STEPS(takes_attached_again, look, detached_and_attached, look, look, link_unpinned, look, repair, look)
 STEPS(takes_to_again, look, to_detached, look, to_again, look, to_unpinned, look, repair, look)
 STEPS(expects_same, look, expect_3, look, slot_emptied, look, close_gap, look)
 
 static const struct happens all[] = {
+	{ "what is no link is pinned as one", on_eth0, keeps_from_no_links, EACH_FAILS },
 	{ "nothing", on_eth0, quiet, EACH_FAILS },
 	{ "nothing, on two", on_two, quiet, ONCE },
 	{ "nothing, on trial", on_trial, quiet, ONCE },
