@@ -249,6 +249,9 @@ static const struct {
 	{ "csv:9", "a,b,c,d,e,f,g,h,1.2.3.4\nx\n", ":2: 'x': the line has too few columns" },
 	{ "csv:10", "a,b,c,d,e,f,g,h,i,1.2.3.4\nx\n", ":2: 'x': the line has too few columns" },
 	{ "json", "1.2.3.4\n", ": not JSON" },
+	{ "json", "{ \xc3\xa9\x7f }\n",
+	  "near '?"
+	  "?'" },
 	{ "hosts", "1.2.3.4 a.example \tb!d.example\n", "that is no host name behind the address" },
 	{ "nft", "1.2.3.4\n", ":1: '1.2.3.4': expected sets of addresses" },
 	{ "nft",
