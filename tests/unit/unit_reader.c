@@ -282,6 +282,9 @@ static void nul_bytes(void)
 	} texts[] = {
 		{ "nft", "table inet f {\nset s {\nelements = { 1.2.3.4" },
 		{ "plain", "1.2.3.4\n" },
+		{ NULL, "" },
+		{ NULL, "x" },
+		{ NULL, "1.2.3.4\nx" },
 	};
 
 	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
@@ -291,8 +294,8 @@ static void nul_bytes(void)
 
 		memcpy(text, texts[i].before, n);
 		memcpy(text + n, "\0 }}}\n", 7);
-		CHECK(read_text(text, n + 7, texts[i].format, false, &set) < 0 && strstr(error, "NUL byte"), "%s: %s",
-		      texts[i].format, error);
+		CHECK(read_text(text, n + 7, texts[i].format, false, &set) < 0 && strstr(error, "NUL byte"), "%zu: %s",
+		      i, error);
 	}
 }
 
