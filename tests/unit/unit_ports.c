@@ -399,10 +399,10 @@ static void they_were_detached(void)
 static void without_rule(void)
 {
 	bridge();
-	if (state_port_put(its.state, &(struct port_row){ "eth3", "br9", false }) ||
-	    state_port_put(its.state, &(struct port_row){ "eth2", "br0", true }))
+	if (state_port_put(its.state, &(struct port_row){ "eth7", "br9", false }) ||
+	    state_port_put(its.state, &(struct port_row){ "eth6", "br0", true }))
 		abort();
-	entry("eth3", 0);
+	entry("eth7", 0);
 	commit();
 	settle("two are there, and nobody follows br9, nor what leaves");
 }
