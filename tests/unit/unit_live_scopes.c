@@ -82,7 +82,8 @@ static size_t rows(struct list_info lists[8])
 	size_t n = 0;
 
 	ENOUGH(!state_lists(its.state, &all, &n) && n <= 8);
-	memcpy(lists, all, n * sizeof(*lists));
+	for (size_t i = 0; i < n; i++)
+		lists[i] = all[i];
 	free(all);
 	return n;
 }
