@@ -44,7 +44,7 @@ __attribute__((unused)) static void given_less(struct change *change)
 	call("bans may become less");
 }
 
-static int given_commit(struct change *change, const struct apply_options *options)
+__attribute__((unused)) static int given_commit(struct change *change, const struct apply_options *options)
 {
 	return call("it is committed%s", options ? ", and built again" : "") ?: state_commit(change->state);
 }

@@ -110,6 +110,41 @@ static void comes_through(void)
 	agent_word_end(&word);
 }
 
+/* What is said where it cannot be shown. */
+static bool cannot_show(const char *errno_is)
+{
+	struct agent_word word = { &context, 0 };
+	char said[400], wanted[400];
+	FILE *messages = stderr;
+	char *text = NULL;
+	size_t size;
+
+	stderr = open_memstream(&text, &size);
+	agent_word_silent(&word, URL, 1, WHY);
+	fclose(stderr);
+	stderr = messages;
+	snprintf(said, sizeof(said), "%s", text);
+	free(text);
+	snprintf(wanted, sizeof(wanted), "%s: %s; 'status' will not show that the agent does not answer\n", fresh,
+		 errno_is);
+	return CHECK(strstr(said, wanted), "'%s', not '%s'", said, wanted);
+}
+
+static void cannot_be_written(void)
+{
+	char in_it[80];
+
+	CHECK(!mkdir(fresh, 0700), "no directory");
+	cannot_show("Is a directory");
+	CHECK(!rmdir(fresh) && access(file, F_OK), "it is shown");
+	/* Nor put in its place: nothing is left of it. */
+	snprintf(in_it, sizeof(in_it), "%s/x", file);
+	CHECK(!mkdir(file, 0700) && !mkdir(in_it, 0700), "no directory");
+	cannot_show("Is a directory");
+	CHECK(access(fresh, F_OK), "a file is left behind");
+	CHECK(!rmdir(in_it) && !rmdir(file), "it is another");
+}
+
 static char long_word[2000];
 
 static void as_it_lies_there(void)
@@ -168,6 +203,7 @@ int main(void)
 	static const struct ktap_case cases[] = {
 		{ "what is said is shown", comes_through },
 		{ "whatever lies there", as_it_lies_there },
+		{ "it cannot be written", cannot_be_written },
 	};
 	char lock[64];
 	int status;

@@ -57,6 +57,8 @@ ATTACHES(eth2, "eth2", MODE_AUTO, false, 0)
 ATTACHES(eth2_shared, "eth2", MODE_AUTO, true, 0)
 ATTACHES(eth3_7, "eth3.7", MODE_AUTO, false, 0)
 ATTACHES(eth9, "eth9", MODE_AUTO, false, 0)
+ATTACHES(eth0_at, "eth0@if7", MODE_AUTO, false, 0)
+ATTACHES(eth0_comma, "eth0,eth1", MODE_AUTO, false, 0)
 
 static int eth0_both(void)
 {
@@ -114,6 +116,14 @@ static int instead_skb(void)
 static int instead_shared(void)
 {
 	return instead(MODE_NATIVE, true);
+}
+
+/* Is it what the root is now? Who was killed in a rematch has left it at another. */
+static int turned_eth0(void)
+{
+	struct attachment at = { .name = "eth0", .as = "eth0", .ifindex = 2, .match = next_match };
+
+	return attach_turned(&model_context, &at);
 }
 
 static int rematch_eth0(void)
@@ -189,6 +199,16 @@ static int list_all(void)
 	if (fail_at && !err)
 		printf("%zu of them\n", n);
 	free(list);
+	return err;
+}
+
+static int list_cut(void)
+{
+	int err;
+
+	listing_fails = EIO;
+	err = list_all();
+	listing_fails = 0;
 	return err;
 }
 
@@ -478,6 +498,37 @@ static void all_kinds(void)
 	pin(slot_map, "links/no.name");
 }
 
+/* Its frames are larger than a page. */
+static void too_large(void)
+{
+	iface_at(3)->native = ERANGE;
+}
+
+static void not_so(void)
+{
+	iface_at(3)->native = EINVAL;
+}
+
+static void no_freplace_any_more(void)
+{
+	quietly(eth0);
+	freplace = false;
+}
+
+/* Neither what is wanted instead is possible any more, nor what was. */
+static void no_way_back(void)
+{
+	quietly(eth0);
+	freplace = false;
+	iface_at(2)->native = EIO;
+}
+
+static void another_root(void)
+{
+	quietly(eth0);
+	link_on(2)->program = program3->id;
+}
+
 static void by_tc(void)
 {
 	quietly(eth0_tc);
@@ -548,6 +599,11 @@ static const struct happens all[] = {
 	{ "attach eth1 --shared", NULL, eth1_shared, EACH_FAILS },
 	{ "attach eth1 --shared --mode native", NULL, eth1_shared_native, EACH_FAILS },
 	{ "attach eth1 --shared, without freplace", no_freplace, eth1_shared, EACH_FAILS },
+	{ "attach eth1 --mode native, its packets are too large", too_large, eth1_native, ONCE },
+	{ "attach eth1 --mode native, its driver refuses it", not_so, eth1_native, ONCE },
+	{ "attach eth0 --shared, which is attached, without freplace", no_freplace_any_more, instead_shared,
+	  EACH_FAILS },
+	{ "attach eth0 --shared, which is attached, and there is no way back", no_way_back, instead_shared, ONCE },
 	{ "attach ppp0", NULL, ppp0, EACH_FAILS },
 	{ "attach wg0", NULL, wg0, EACH_FAILS },
 	{ "attach wg0 on trial", NULL, wg0_trial, EACH_FAILS },
@@ -556,6 +612,12 @@ static const struct happens all[] = {
 	{ "attach eth2 --shared", NULL, eth2_shared, EACH_FAILS },
 	{ "attach eth3.7", NULL, eth3_7, EACH_FAILS },
 	{ "attach eth9, which is not there", NULL, eth9, EACH_FAILS },
+	{ "attach eth0@if7", NULL, eth0_at, ONCE },
+	{ "attach eth0,eth1", NULL, eth0_comma, ONCE },
+	{ "turned", on_eth0, turned_eth0, EACH_FAILS },
+	{ "turned, at another root", another_root, turned_eth0, EACH_FAILS },
+	{ "turned, on trial", on_trial, turned_eth0, EACH_FAILS },
+	{ "turned, where nothing is attached", NULL, turned_eth0, EACH_FAILS },
 	{ "attach eth0 without a root", without_root, eth0, EACH_FAILS },
 	{ "attach eth0 with another's root", foreign_root, eth0, EACH_FAILS },
 	{ "attach eth0, which was renamed, and is new", renamed_and_new, eth0, BY_EACH_ERRNO },
@@ -595,6 +657,7 @@ static const struct happens all[] = {
 	{ "is it filtered, renamed to wan", renamed, filters_wan, EACH_FAILS },
 	{ "find", renamed, find_eth0, EACH_FAILS },
 	{ "list", all_kinds, list_all, BY_EACH_ERRNO },
+	{ "list, cut short", on_two, list_cut, ONCE },
 	{ "list, moved", moved_and_new, list_all, EACH_FAILS },
 	{ "list, gone", gone, list_all, EACH_FAILS },
 	{ "list, another's program", foreign_took_over, list_all, EACH_FAILS },

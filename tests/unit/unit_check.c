@@ -403,6 +403,7 @@ static void allowed_too_wide(void)
 	struct settings settings = SETTINGS_DEFAULT;
 	struct generation g;
 	struct owned owned;
+	__u64 gate4;
 
 	settings.exact = false;
 	settings.bits_per_key = 60;
@@ -428,6 +429,24 @@ static void allowed_too_wide(void)
 		CHECK(known4[i].err ? err_is(err, known4[i].err) : !err, "IPv4, %zu: error %d", i, err);
 		ranges_free(&allowed);
 	}
+	/* Without a gate each address counts, and behind one that clears all of them each /32 does. */
+	gate4 = g.gate4;
+	g.gate4 = 0;
+	memset((void *)(uintptr_t)g.gate6, 0, (size_t)1 << g.gate6_log2);
+	for (int more = 0; more < 2; more++) {
+		struct ranges four = RANGES_EMPTY, six = RANGES_EMPTY;
+		int err4, err6;
+
+		ENOUGH(!ranges_add4(&four, 0x0b000000, 0x0b000000 + ALLOWED_MAX - 1 + more) && !ranges_finish(&four));
+		ENOUGH(!ranges_add6(&six, 0, ((ip6)(GATE6_NETS + more) << 96) - 1) && !ranges_finish(&six));
+		err4 = check_allowed(&g, &four);
+		err6 = check_allowed(&g, &six);
+		CHECK(more ? err_is(err4, E2BIG) && err_is(err6, E2BIG) : !err4 && !err6, "%d more: %d, %d", more, err4,
+		      err6);
+		ranges_free(&four);
+		ranges_free(&six);
+	}
+	g.gate4 = gate4;
 	memory_release(&g);
 	owned_free(&owned);
 	ranges_free(&set);

@@ -3,6 +3,7 @@
  * What a CrowdSec agent's answers come to: read, and put together over time, against a naive agent that knows which
  * of its decisions are in force. An answer that has too little never lets anybody go by itself.
  */
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -59,6 +60,7 @@ static void reads(void)
 		{ NEW(ONE(7, "Ip", "nonsense", "1h", "ban")), 1, 0, 0 },
 		{ NEW(ONE(7, "Range", "192.0.2.0/33", "1h", "ban")), 1, 0, 0 },
 		{ NEW(ONE(7, "Ip", "192.0.2.1", "", "ban")), -1, 0, 0 },
+		{ NEW(ONE(7, "Ip", "192.0.2.1", "-", "ban")), -1, 0, 0 },
 		{ NEW(ONE(7, "Ip", "192.0.2.1", "1", "ban")), -1, 0, 0 },
 		{ NEW(ONE(7, "Ip", "192.0.2.1", "1y", "ban")), -1, 0, 0 },
 		{ NEW(ONE(7, "Ip", "192.0.2.1", "nan", "ban")), -1, 0, 0 },
@@ -131,6 +133,20 @@ static void refuses(void)
 		if (!err)
 			changes_free(&c);
 	}
+}
+
+static void cannot_be_read(void)
+{
+	int directory = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC), err;
+	struct decision_changes c;
+
+	err = decisions_read(&c, -1, NOW);
+	CHECK(err_is(err, EBADF) && !strcmp(reason(err), "the answer cannot be read: Bad file descriptor"), "%s",
+	      reason(err));
+	err = decisions_read(&c, directory, NOW);
+	CHECK(err_is(err, EISDIR) && !strcmp(reason(err), "the answer cannot be read: Is a directory"), "%s",
+	      reason(err));
+	close(directory);
 }
 
 /* --- The naive agent ---------------------------------------------------------------------------------------------- */
@@ -545,8 +561,8 @@ static void bounded(void)
 }
 
 static const struct ktap_case cases[] = {
-	{ "bounded", bounded }, { "reads", reads },	    { "refuses", refuses },	{ "at once", at_once },
-	{ "bounds", bounds },	{ "over time", over_time }, { "left over", left_over },
+	{ "bounded", bounded }, { "reads", reads },   { "refuses", refuses },	  { "cannot be read", cannot_be_read },
+	{ "at once", at_once }, { "bounds", bounds }, { "over time", over_time }, { "left over", left_over },
 };
 
 int main(void)

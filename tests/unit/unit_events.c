@@ -188,6 +188,15 @@ static void refusals(void)
 	append("{\"event\":\"refused\",\"message\":\"half\"", 36);
 	CHECK(events_last_refusal(directory, line), "none");
 	HAS(line, "message", "two");
+	/* Its only line has no end. */
+	CHECK(!rename(file, before), "no such file");
+	append("{\"event\":\"refused\",\"message\":\"half\"", 36);
+	CHECK(events_last_refusal(directory, line), "none");
+	HAS(line, "message", "two");
+	unlink(before);
+	CHECK(!events_last_refusal(directory, line), "half a line is one: %s", line);
+	begin();
+	event(&context, (struct event){ .kind = EVENT_GUARD }, "two");
 	/* In the file before. */
 	CHECK(!rename(file, before), "no such file");
 	CHECK(events_last_refusal(directory, line), "none");

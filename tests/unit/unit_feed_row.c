@@ -4,9 +4,22 @@
 
 #include "own_state.h"
 
-#include "base/log.h"
+#include <time.h>
 
-#include "change/feed_row.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/source_file.h"
+#include "base/span.h"
+#include "change/feed_times.h"
+#include "fetch/public_key.h"
+#include "fetch/text_hash.h"
+
+#include "made_change.h"
+
+static unsigned int zeroed;
+
+#define change_zero(change, label) (zeroed = (label))
+#include "change/feed_row.c"
 
 #define URL   "https://example.net/a"
 #define KEY   "RWQbcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0+"
@@ -138,8 +151,9 @@ static int64_t failures(void)
 	return is.failures;
 }
 
-/* What is said of it, in a buffer of its own. */
-static const char *kept_as(const struct feed *is, const char *where)
+/* What is said, in a buffer of its own, of one that is kept; or, where there is none, of 'drop', which a signal ended.
+ */
+static const char *said_of(const struct feed *is, const char *where)
 {
 	static char said[400];
 	FILE *messages = stderr;
@@ -148,7 +162,10 @@ static const char *kept_as(const struct feed *is, const char *where)
 
 	own_context.state = where;
 	stderr = open_memstream(&text, &size);
-	feed_row_keep(&own_context, is);
+	if (is)
+		feed_row_keep(&own_context, is);
+	else
+		feed_lost(&own_context, "drop", "it ended by signal 9");
 	fclose(stderr);
 	stderr = messages;
 	own_context.state = directory;
@@ -167,19 +184,133 @@ static void put_back(void)
 	if (!CHECK(!begin(&again, URL) && row, "it is not known"))
 		return;
 	row->failures = 7;
-	said = kept_as(row, directory);
+	said = said_of(row, directory);
 	CHECK(!*said && failures() == 7, "%d, said: %s", (int)failures(), said);
 	row->failures = 8;
 	snprintf(row->url, sizeof(row->url), URL "b");
-	said = kept_as(row, directory);
+	said = said_of(row, directory);
 	CHECK(!*said && failures() == 7, "of another URL: %d, said: %s", (int)failures(), said);
 	snprintf(row->list, sizeof(row->list), "gone");
-	said = kept_as(row, directory);
+	said = said_of(row, directory);
 	CHECK(!*said && failures() == 7, "of none: %d, said: %s", (int)failures(), said);
-	said = kept_as(row, "/dev/null/nowhere");
+	said = said_of(row, "/dev/null/nowhere");
 	CHECK(strstr(said, "list 'gone': what came of it is not kept: ") && failures() == 7, "said: %s", said);
 	free(row);
 	row = NULL;
+}
+
+#define HOURS(n) (3600 * (int64_t)(n))
+
+/* A version of it, of `age` s ago, is in force. */
+static void in_force(enum list_kind kind, enum feed_then then, int64_t age)
+{
+	struct feed is = {
+		.list = "drop", .url = URL, .every = 3600, .max_age = 7200, .then = then, .good = time(NULL) - age
+	};
+	struct ranges set = RANGES_EMPTY;
+	struct state *s;
+
+	empty_directory();
+	s = opened(true);
+	ENOUGH(s && !ranges_add4(&set, 1, 9) && !ranges_finish(&set));
+	ENOUGH(!put(s, "other", LIST_BAN, &set) && !put(s, "drop", kind, &set));
+	ENOUGH(!state_feed_put(s, &is) && !state_commit(s));
+	state_close(s);
+	ranges_free(&set);
+	calls = fails_at = 0;
+	zeroed = 0;
+}
+
+/* What is there afterwards. */
+static struct list_info left(struct feed *is)
+{
+	struct list_info list = { .kind = -1 };
+	struct state *s = opened(false);
+	int err = s ? state_list_get(s, "drop", &list) : -EIO;
+
+	CHECK(!err || err_is(err, ENOENT), "%s", reason(err));
+	err = state_feed_get(s, "drop", is);
+	CHECK(!err, "its feed: %s", reason(err));
+	state_close(s);
+	if (list.kind == (enum list_kind) - 1)
+		list.label = 0;
+	return list;
+}
+
+/* Of a fetch that a signal ended: it failed, and a list that is too old by then goes, as it does after any other. */
+static void lost(void)
+{
+	static const struct {
+		const char *what;
+		enum list_kind kind;
+		enum feed_then then;
+		int64_t age;
+		int becomes; /* its kind; -1: it is gone */
+		bool changes;
+		const char *says;
+	} known_as[] = {
+		{ "young", LIST_BAN, FEED_DROP, HOURS(1), LIST_BAN, false, NULL },
+		{ "old, and kept", LIST_BAN, FEED_KEEP, HOURS(3), LIST_BAN, false, NULL },
+		{ "old, and dropped", LIST_BAN, FEED_DROP, HOURS(3), -1, true, "it is dropped until a version comes" },
+		{ "old, and counted", LIST_BAN, FEED_SHADOW, HOURS(3), LIST_SHADOW, true,
+		  "it only counts until a version comes" },
+		{ "old, and counts", LIST_SHADOW, FEED_SHADOW, HOURS(3), LIST_SHADOW, false, NULL },
+		{ "old, counts, and dropped", LIST_SHADOW, FEED_DROP, HOURS(3), -1, true, "it is dropped until" },
+		{ "an exception, and dropped", LIST_ALLOW, FEED_DROP, HOURS(3), -1, true, "it is dropped until" },
+	};
+
+	quiet_calls = true;
+	for (size_t i = 0; i < sizeof(known_as) / sizeof(*known_as); i++) {
+		const char *what = known_as[i].what, *said;
+		unsigned int label;
+		struct feed before, is;
+		struct list_info list;
+		char since[UTC_TEXT_MAX];
+
+		in_force(known_as[i].kind, known_as[i].then, known_as[i].age);
+		label = left(&before).label;
+		said = said_of(NULL, directory);
+		list = left(&is);
+		CHECK((int)list.kind == known_as[i].becomes, "%s: it is %d", what, (int)list.kind);
+		CHECK(known_as[i].says
+			      ? strstr(said, "list 'drop': nobody has renewed it since ") &&
+					strstr(said, utc_text(since, before.good)) && strstr(said, known_as[i].says)
+			      : !*said,
+		      "%s: said: %s", what, said);
+		CHECK(zeroed == (known_as[i].changes ? label : 0), "%s: counter %u of %u is zero", what, zeroed, label);
+		CHECK(is.failures == 1 && !strcmp(is.result, "it ended by signal 9") && is.good == before.good,
+		      "%s: %d failures, '%s'", what, (int)is.failures, is.result);
+		CHECK(is.aged ? known_as[i].changes && is.aged >= is.tried && is.aged - is.tried < 600
+			      : !known_as[i].changes,
+		      "%s: aged at %lld", what, (long long)is.aged);
+	}
+	/* It is said once. */
+	in_force(LIST_BAN, FEED_DROP, HOURS(3));
+	CHECK(*said_of(NULL, directory) && !*said_of(NULL, directory) && calls == 2, "it goes twice, %d calls", calls);
+}
+
+/* Nobody asks for it any more; it cannot be looked at; what it is to become fails. */
+static void lost_and_fails(void)
+{
+	const char *said;
+	struct feed is;
+
+	empty_directory();
+	state_close(opened(true));
+	said = said_of(NULL, directory);
+	CHECK(!*said, "of none: %s", said);
+	said = said_of(NULL, "/dev/null/nowhere");
+	CHECK(strstr(said, "list 'drop': "), "of a state that is none: %s", said);
+	fails_with = -EIO;
+	for (int at = 1; at <= 2; at++) {
+		in_force(LIST_BAN, FEED_DROP, HOURS(3));
+		fails_at = at;
+		said = said_of(NULL, directory);
+		CHECK(strstr(said, "list 'drop': a call failed\n") && left(&is).kind == LIST_BAN && !is.aged,
+		      "call %d fails: %s", at, said);
+		CHECK(is.failures == 1, "call %d fails: %d failures", at, (int)is.failures);
+	}
+	fails_at = 0;
 }
 
 static void same(void)
@@ -272,6 +403,8 @@ static const struct ktap_case cases[] = { { "fresh", fresh },
 					  { "refused", refused },
 					  { "unreadable", unreadable },
 					  { "put back", put_back },
+					  { "lost", lost },
+					  { "lost, and what comes of it fails", lost_and_fails },
 					  { "the same or not", same },
 					  { "rolled back", rolled_back },
 					  { "the same page", same_page } };

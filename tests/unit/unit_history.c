@@ -229,6 +229,7 @@ static void frequent(void)
 			counts[who]++;
 		history_sample(h, now + i * 30 / samples, &p, 1);
 	}
+	history_sample(h, now, &(struct packet){ 0 }, 1); /* nobody's */
 	works(history_read(h, now + 30, HISTORY_MINUTE, &report));
 	CHECK(report.sums.samples == samples, "%" PRIu64 " samples", report.sums.samples);
 	for (uint32_t i = 0; i < 10; i++) {

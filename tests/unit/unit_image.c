@@ -367,6 +367,46 @@ static void numbers(void)
 	memory_release(&made);
 }
 
+/* How many bits of a key each layout has, and seeds that make no choice. */
+static void layouts(void)
+{
+	static const struct {
+		__u32 layout, k;
+		bool blocks, sound;
+	} known[] = {
+		{ LAYOUT_CLASSIC, 1, false, true },	      { LAYOUT_CLASSIC, CLASSIC_K_MAX, false, true },
+		{ LAYOUT_CLASSIC, 0, false, false },	      { LAYOUT_CLASSIC, 1, true, false },
+		{ LAYOUT_LANES, FILTER_LANES, true, true },   { LAYOUT_LANES, FILTER_LANES + 1, true, false },
+		{ LAYOUT_LANES, FILTER_LANES, false, false }, { LAYOUT_LANES2, 2 * FILTER_LANES, true, true },
+		{ LAYOUT_LANES2, FILTER_LANES, true, false },
+	};
+	static const char none[] = "its filter's layout is none";
+	struct generation made, g;
+	char id[IMAGE_ID_MAX];
+	unsigned char *bytes;
+	const char *fault;
+	size_t size;
+
+	if (!make(&made, &kinds[0]) || !saved(&made, true, id))
+		return;
+	bytes = bytes_of(&size);
+	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++) {
+		g = ((struct image_header *)bytes)->g;
+		g.filter_layout = known[i].layout;
+		g.filter_k = known[i].k;
+		g.lanes_blocks = known[i].blocks ? g.filter_blocks : 0;
+		g.version = generation_version(&g);
+		fault = image_fault(&g);
+		CHECK(known[i].sound ? !fault : fault && !strcmp(fault, none), "%zu: %s", i, fault ?: "taken");
+	}
+	g = ((struct image_header *)bytes)->g;
+	g.hash = (struct hash_seeds){ .mul1 = 1, .mul2 = 1, .mul3 = 1 };
+	fault = image_fault(&g);
+	CHECK(fault && !strcmp(fault, "its seeds are none"), "%s", fault ?: "taken");
+	free(bytes);
+	memory_release(&made);
+}
+
 /* What the arrays hold must be something that a builder could have written. */
 static void arrays_are_asked(void)
 {
@@ -646,6 +686,7 @@ int main(void)
 		{ "every length counts", every_length_counts },
 		{ "forged is harmless", forged_is_harmless },
 		{ "numbers at their limits", numbers },
+		{ "layouts", layouts },
 		{ "arrays are asked", arrays_are_asked },
 		{ "codes are asked", codes_are_asked },
 		{ "texts", texts },

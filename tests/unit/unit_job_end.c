@@ -140,6 +140,15 @@ __attribute__((format(printf, 3, 4))) static void given_event(const struct conte
 	putchar('\n');
 }
 
+/* It keeps what it says in its context, and so has one of its own. */
+static void given_feed_lost(struct context *own, const char *list, const char *why)
+{
+	if (own == &context || own->state != context.state || own->wait != context.wait)
+		abort();
+	line("the feed of '%s' has failed: %s", list, why);
+}
+
+#define feed_lost		  given_feed_lost
 #define list_failed		  given_failed
 #define reload_lost		  given_lost
 #define event(...)		  given_event(__VA_ARGS__)
@@ -328,6 +337,19 @@ static void again(void)
 	over();
 }
 
+/* What becomes of a feed that a signal ended is written by a process of its own, at once. */
+static void feeds(void)
+{
+	const struct job feed = { .kind = JOB_FEED, .list = "bad" }, load = { .kind = JOB_LOAD, .list = "worse" };
+
+	ends(load, "load", "worse", SIGKILL);
+	ends(feed, "load", "bad", EXITS(2));
+	ends(feed, "load", "bad", SIGTERM);
+	for (struct job *job = service.urgent.first; job; job = job->next)
+		line("it ends with %d", job->run(&context, job));
+	over();
+}
+
 /* A word for the log, as short as it is. */
 static void texts(void)
 {
@@ -356,9 +378,11 @@ static void rates(void)
 
 static void word_for_word(void)
 {
-	static const struct scene scenes[] = { { "each kind", each_kind },   { "a full disk", full_disk },
-					       { "interfaces", interfaces }, { "again", again },
-					       { "texts", texts },	     { "rates", rates } };
+	static const struct scene scenes[] = {
+		{ "each kind", each_kind }, { "a full disk", full_disk }, { "interfaces", interfaces },
+		{ "again", again },	    { "feeds", feeds },		  { "texts", texts },
+		{ "rates", rates }
+	};
 
 	shows_scenes(&shows, scenes, sizeof(scenes) / sizeof(scenes[0]), begin);
 }

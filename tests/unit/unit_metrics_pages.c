@@ -203,6 +203,13 @@ static void to_whom(void)
 	printf("looked at %lld\n", (long long)web.looked);
 }
 
+/* As a second later. */
+static void looks(void)
+{
+	web.read = 0;
+	asks("/healthz", NULL);
+}
+
 static void healths(void)
 {
 	asks("/healthz", NULL);
@@ -234,18 +241,18 @@ static void healths(void)
 	puts("-- lists");
 	for (refused_n = 0; refused_n <= 4; refused_n++)
 		for (troubles = 0; troubles <= 3; troubles++)
-			asks("/healthz", NULL);
+			looks();
 	refused_n = 1;
 	troubles = 0;
 	for (int kind = 1; kind < 4; kind++) {
 		fleet_troubled = kind & 1;
 		agent_troubled = kind & 2;
-		asks("/healthz", NULL);
+		looks();
 	}
 	overdue = true;
-	asks("/healthz", NULL);
+	looks();
 	for (lines_fail = 1; lines_fail <= 2; lines_fail++)
-		asks("/healthz", NULL);
+		looks();
 	begin();
 	lines_fail = 1;
 	asks("/healthz", NULL);

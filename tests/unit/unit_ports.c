@@ -381,6 +381,32 @@ static void bridge_goes(void)
 	settle("nothing is new");
 }
 
+static void they_were_detached(void)
+{
+	quiet = true;
+	bridge();
+	settle("they have come");
+	if (state_interface_drop(its.state, "eth1") || state_interface_drop(its.state, "eth2"))
+		abort();
+	commit();
+	quiet = false;
+	no_more = "br0";
+	has(NULL, NULL);
+	settle("the bridge goes, and all of its ports were detached");
+}
+
+/* A row of a rule that is not there. */
+static void without_rule(void)
+{
+	bridge();
+	if (state_port_put(its.state, &(struct port_row){ "eth7", "br9", false }) ||
+	    state_port_put(its.state, &(struct port_row){ "eth6", "br0", true }))
+		abort();
+	entry("eth7", 0);
+	commit();
+	settle("two are there, and nobody follows br9, nor what leaves");
+}
+
 static void ports_go_too(void)
 {
 	quiet = true;
@@ -534,14 +560,33 @@ static void two_of_which_one_goes(void)
 	its.ports_came = false;
 }
 
-static void one_goes_and_one_comes(void)
+static void settle_anew(const char *what)
 {
-	settle("one goes, and one comes");
+	settle(what);
 	/* The next command finds what that has left. */
 	if (state_again(its.state))
 		abort();
 	fails_at = 0;
 	show();
+}
+
+static void one_goes_and_one_comes(void)
+{
+	settle_anew("one goes, and one comes");
+}
+
+static void both_go(void)
+{
+	settle_anew("both go with their bridge");
+}
+
+static void whose_bridge_goes(void)
+{
+	bridge();
+	if (ports_settle(&its))
+		abort();
+	no_more = "br0";
+	kernel_n = 0;
 }
 
 static void attached(void)
@@ -566,6 +611,11 @@ static void come_fails(void)
 static void goes_fails(void)
 {
 	each_fails(two_of_which_one_goes, one_goes_and_one_comes);
+}
+
+static void bridge_goes_fails(void)
+{
+	each_fails(whose_bridge_goes, both_go);
 }
 
 static void attach_fails(void)
@@ -712,6 +762,8 @@ static void word_for_word(void)
 {
 	static const struct scene scenes[] = { { "come and go", come_and_go },
 					       { "a bridge goes", bridge_goes },
+					       { "they were detached", they_were_detached },
+					       { "without a rule", without_rule },
 					       { "ports go too", ports_go_too },
 					       { "move on", move_on },
 					       { "cannot go", cannot_go },
@@ -719,6 +771,7 @@ static void word_for_word(void)
 					       { "of their own", of_their_own },
 					       { "come fails", come_fails },
 					       { "goes fails", goes_fails },
+					       { "a bridge goes, and fails", bridge_goes_fails },
 					       { "attach fails", attach_fails },
 					       { "attach fails otherwise", attach_fails_otherwise },
 					       { "ports are asked", ports_are_asked },

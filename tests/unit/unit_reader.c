@@ -249,6 +249,9 @@ static const struct {
 	{ "csv:9", "a,b,c,d,e,f,g,h,1.2.3.4\nx\n", ":2: 'x': the line has too few columns" },
 	{ "csv:10", "a,b,c,d,e,f,g,h,i,1.2.3.4\nx\n", ":2: 'x': the line has too few columns" },
 	{ "json", "1.2.3.4\n", ": not JSON" },
+	{ "json", "{ \xc3\xa9\x7f }\n",
+	  "near '?"
+	  "?'" },
 	{ "hosts", "1.2.3.4 a.example \tb!d.example\n", "that is no host name behind the address" },
 	{ "nft", "1.2.3.4\n", ":1: '1.2.3.4': expected sets of addresses" },
 	{ "nft",
@@ -279,6 +282,9 @@ static void nul_bytes(void)
 	} texts[] = {
 		{ "nft", "table inet f {\nset s {\nelements = { 1.2.3.4" },
 		{ "plain", "1.2.3.4\n" },
+		{ NULL, "" },
+		{ NULL, "x" },
+		{ NULL, "1.2.3.4\nx" },
 	};
 
 	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
@@ -288,8 +294,8 @@ static void nul_bytes(void)
 
 		memcpy(text, texts[i].before, n);
 		memcpy(text + n, "\0 }}}\n", 7);
-		CHECK(read_text(text, n + 7, texts[i].format, false, &set) < 0 && strstr(error, "NUL byte"), "%s: %s",
-		      texts[i].format, error);
+		CHECK(read_text(text, n + 7, texts[i].format, false, &set) < 0 && strstr(error, "NUL byte"), "%zu: %s",
+		      i, error);
 	}
 }
 

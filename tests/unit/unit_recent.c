@@ -95,6 +95,16 @@ static bool first_are_right(struct run *run)
 	return right;
 }
 
+/* Where nothing has weight nothing is wrong. */
+static void nothing_weighs(void)
+{
+	const struct history_sums none = { 0 };
+	const struct top_entry entry = { .packets = 5, .spread = 5, .over = 5 };
+
+	CHECK(weighed_error(&none, &entry) == 0 && weighed_share(&none, &entry) == 0, "%f wrong, a share of %f",
+	      weighed_error(&none, &entry), weighed_share(&none, &entry));
+}
+
 /* The first ten of 10,000 whose rates fall as 1/n. */
 static void zipf(void)
 {
@@ -285,8 +295,9 @@ static void no_memory(void)
 int main(void)
 {
 	static const struct ktap_case cases[] = {
-		{ "against a naive count", naive }, { "the first of many", zipf }, { "room for so many", room },
-		{ "for two minutes", two_minutes }, { "few slots", one_slot },	   { "without memory", no_memory },
+		{ "nothing weighs", nothing_weighs }, { "against a naive count", naive }, { "the first of many", zipf },
+		{ "room for so many", room },	      { "for two minutes", two_minutes }, { "few slots", one_slot },
+		{ "without memory", no_memory },
 	};
 
 	return ktap_run(cases, sizeof(cases) / sizeof(cases[0]));

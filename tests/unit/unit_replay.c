@@ -33,13 +33,21 @@ static struct reading {
 	size_t n;
 	struct capture_end end;
 	int err;
+	bool interrupted; /* each other time */
+	size_t fails_at;  /* from there on; 0: nowhere */
 } reading;
 
 static ssize_t read_some(void *arg, void *buf, size_t size)
 {
 	struct reading *r = arg;
 	size_t n = r->size - r->at;
+	static bool again;
 
+	again = r->interrupted && !again;
+	if (again || (r->fails_at && r->at >= r->fails_at)) {
+		errno = again ? EINTR : EIO;
+		return -1;
+	}
 	n = n < size ? n : size;
 	n = n < r->chunk ? n : r->chunk;
 	memcpy(buf, file.bytes + r->at, n);
@@ -153,6 +161,52 @@ static void every_shape(void)
 		if (pcapng) /* an interface without packets is whole, too */
 			continue;
 		cut_anywhere(ends, FRAME_SHAPES, header);
+	}
+}
+
+/* What a signal interrupts is read on, and what cannot be read is no end of it. */
+static void interrupted(void)
+{
+	uint8_t frame[FRAME_MAX];
+	size_t ends[2];
+
+	begin(false);
+	pcap_begin(&file, false, 1);
+	for (size_t i = 0; i < 2; i++) {
+		frame_make_random(frame, &frame_shapes[0]);
+		pcap_packet(&file, 17, 0, frame, FRAME_MAX, FRAME_MAX);
+		ends[i] = file.n;
+	}
+	reading.chunk = 7;
+	reading.interrupted = true;
+	read_file(file.n);
+	CHECK(!reading.err && reading.n == 2 && !reading.end.cut, "error %d, %zu packets", reading.err, reading.n);
+	reading.chunk = ends[0];
+	reading.fails_at = ends[0];
+	read_file(file.n);
+	CHECK(err_is(reading.err, EIO) && reading.n == 1, "error %d, %zu packets", reading.err, reading.n);
+	reading.interrupted = false;
+	reading.fails_at = 0;
+}
+
+/* An interface of which nothing is said counts in millionths of a second. */
+static void without_options(void)
+{
+	uint8_t frame[FRAME_MAX], room_of[8] = { 0 };
+
+	for (int swapped = 0; swapped < 2; swapped++) {
+		begin(swapped);
+		pcapng_section(&file);
+		room_of[swapped ? 1 : 0] = 1; /* Ethernet */
+		room_of[swapped ? 0 : 1] = 0;
+		pcapng_block(&file, 1, &(struct capture_file){ room_of, sizeof(room_of), swapped });
+		frame_make_random(frame, &frame_shapes[0]);
+		pcapng_packet_of(&file, 0, 17000001, frame, FRAME_MAX, FRAME_MAX, 0);
+		read_file(file.n);
+		CHECK(!reading.err && reading.n == 1 && reading.seen[0].time == 17000001000 &&
+			      reading.seen[0].link == 1 && reading.seen[0].judged,
+		      "error %d, %zu packets, at %llu, link %u", reading.err, reading.n,
+		      (unsigned long long)reading.seen[0].time, reading.seen[0].link);
 	}
 }
 
@@ -638,8 +692,19 @@ static void seconds(void)
 		replay_packet(&r, &p, &answer, &judged);
 		replay_packet(&r, &p, &answer, &judged);
 	}
+	CHECK(r.first == 7 && r.last > r.first, "from %llu to %llu", (unsigned long long)r.first,
+	      (unsigned long long)r.last);
+	for (uint64_t first = r.first, last = r.last, i = 0; i < 2; i++) {
+		struct captured p = {
+			.time = i ? 0 : UINT64_MAX, .link = 1, .length = 100, .size = FRAME_MAX, .bytes = frame
+		};
+
+		replay_packet(&r, &p, &answer, &judged);
+		CHECK(judged && r.first == first && r.last == last && r.without_second == 201 + i,
+		      "without a time: from %llu to %llu", (unsigned long long)r.first, (unsigned long long)r.last);
+	}
 	replay_end(&r);
-	CHECK(r.seconds_n == REPLAY_SECONDS_MAX && r.without_second == 200, "%llu seconds, %llu packets without",
+	CHECK(r.seconds_n == REPLAY_SECONDS_MAX && r.without_second == 202, "%llu seconds, %llu packets without",
 	      (unsigned long long)r.seconds_n, (unsigned long long)r.without_second);
 	for (size_t i = 0; i < r.seconds_n; i++)
 		if (!CHECK((!i || r.seconds[i].second > r.seconds[i - 1].second) && r.seconds[i].passed.packets == 2 &&
@@ -647,7 +712,7 @@ static void seconds(void)
 			   "second %zu is %lld with %llu packets", i, (long long)r.seconds[i].second,
 			   (unsigned long long)r.seconds[i].passed.packets))
 			break;
-	CHECK(r.passed.packets == 2 * (REPLAY_SECONDS_MAX + 100) && r.first == 7, "%llu passed",
+	CHECK(r.passed.packets == 2 * (REPLAY_SECONDS_MAX + 100) + 2 && r.first == 7, "%llu passed",
 	      (unsigned long long)r.passed.packets);
 	replay_free(&r);
 }
@@ -665,6 +730,8 @@ int main(void)
 		{ "the longest", longest },
 		{ "more sources than there is room for", many_sources },
 		{ "seconds in any order", seconds },
+		{ "interrupted", interrupted },
+		{ "an interface without options", without_options },
 	};
 
 	return ktap_run(cases, sizeof(cases) / sizeof(*cases));

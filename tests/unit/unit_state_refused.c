@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "filter/ladder.h"
 #include "state/accepted.h"
+#include "state/behind.h"
 #include "state/bans.h"
 #include "state/feeds.h"
 #include "state/fleet.h"
@@ -142,7 +143,7 @@ static int make(struct state *s)
 	err = err ?: state_fleet_join(s, &fleet_is) ?: state_said_put(s, &word, &flag);
 	err = err ?: state_fleet_at_put(s, &at_is) ?: state_own_changed(s, &prefix, &lasting, true);
 	err = err ?: state_feed_put(s, &feed_is) ?: state_source_put(s, &source_is);
-	err = err ?: state_signed_put(s, "two", 7) ?: state_strike_put(s, &strike_is);
+	err = err ?: state_signed_put(s, "two", 7) ?: state_strike_put(s, &strike_is) ?: state_behind_put(s, &ending);
 	err = err ?: state_accepted_put(s, "one", &accepted_is) ?: state_interface_put(s, &interface_is);
 	err = err ?: state_interface_put(s, &leaves) ?: state_ports_put(s, &rule_is) ?: state_port_put(s, &port_is);
 	err = err ?: state_grant(s, BANNED, false) ?: state_guard_port(s, 22, true) ?: state_prove(s, "eth9", true);
@@ -288,6 +289,10 @@ static bool no_ports[TCP_PORTS];
 	X(text(s, "one"))                                           \
 	X(state_accepted_get(s, "one", &(struct accepted){ 0 }))    \
 	X(state_accepted_put(s, "two", &accepted_is))               \
+	X(any(state_behind_any(s)))                                 \
+	X(state_behind_get(s, WIDER, 24, &(struct ban){ 0 }))       \
+	X(state_behind_put(s, &ending6))                            \
+	X(state_behind_drop(s, WIDER, 24))                          \
 	X(state_bans(s, &got.bans, &n))                             \
 	X(state_bans_page(s, &(struct ban){ 0 }, 2, &got.bans, &n)) \
 	X(state_bans_page(s, &ending, 2, &got.bans, &n))            \

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What was counted between two looks: counters that go on, that begin again, and rows that are given away. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "kernel/counters.h"
@@ -121,6 +122,23 @@ static void ports(void)
 	}
 }
 
+/* Whom the detector bans is counted once: at once where the list of its bans is not there yet. */
+static void detectors(void)
+{
+	struct list_info *lists = NULL;
+	size_t n = 0;
+
+	CHECK(!lists_add_detector(&lists, &n) && n == 1 && lists[0].label == LABEL_DETECTOR &&
+		      lists[0].kind == LIST_BAN && !strcmp(lists[0].name, DETECTOR_LIST),
+	      "%zu lists", n);
+	CHECK(!lists_add_detector(&lists, &n) && n == 1, "it is there %zu times", n);
+	lists[0].label--;
+	CHECK(!lists_add_detector(&lists, &n) && n == 2 && lists[1].label == LABEL_DETECTOR, "%zu lists", n);
+	lists[1].kind = LIST_ALLOW;
+	CHECK(!lists_add_detector(&lists, &n) && n == 3 && lists[2].label == LABEL_DETECTOR, "%zu lists", n);
+	free(lists);
+}
+
 int main(void)
 {
 	static const struct ktap_case cases[] = {
@@ -128,6 +146,7 @@ int main(void)
 		{ "a row that is retired", retired },
 		{ "seconds", seconds },
 		{ "interfaces that share a row", ports },
+		{ "the detector's bans", detectors },
 	};
 
 	return ktap_run(cases, sizeof(cases) / sizeof(*cases));

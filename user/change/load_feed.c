@@ -199,12 +199,14 @@ bool load_feed_is_same(const struct load *l)
 void load_feed_note(const struct load *l, int err)
 {
 	bool unchanged = err_is(err, EALREADY);
+	int old;
 
 	if (!l->feed || !l->feed_asked || !err || l->context->check || l->options->dry_run)
 		return;
 	feed_came(l->feed, &l->answer, unchanged ? FEED_UNCHANGED : FEED_FAILED, l->by_change, reason(err));
 	feed_row_keep(l->context, l->feed);
 	l->context->unchanged = unchanged;
-	if (!unchanged && feed_age_out(l->context, l->name))
-		warn("list '%s': it is too old, and stays in force: %s", l->name, log_last());
+	old = unchanged ? 0 : feed_age_out(l->context, l->name);
+	if (old)
+		warn("list '%s': it is too old, and stays in force: %s", l->name, reason(old));
 }

@@ -51,6 +51,13 @@ static int filter_put(unsigned int ifindex, unsigned int match, int root)
 	return bpf_tc_attach(&hook, &opts);
 }
 
+static int filter_take_off(unsigned int ifindex, unsigned int match)
+{
+	FILTER_ON(hook, opts, ifindex, match);
+
+	return bpf_tc_detach(&hook, &opts);
+}
+
 /* No clsact or another kind of filter in its place, none, no interface, and a kernel without such filters. */
 static bool says_none(int err)
 {
@@ -128,6 +135,8 @@ static int attach_by_filter(const struct attachment *at, unsigned int ifindex, i
 		unlink(path);
 	else if (access(path, F_OK)) /* who detaches waits for nobody, and it was not there yet */
 		err = pin(root, path);
+	if (err)
+		filter_take_off(ifindex, at->match);
 	return put ? because_refused(at, put) : err;
 }
 
@@ -190,7 +199,7 @@ struct lost {
 	unsigned int match;
 	const char *taken; /* is that an interface that a pin has? */
 	bool is_taken;
-	const char *before; /* those that come before this one count; NULL: all */
+	const char *before; /* those that come before this one count */
 	unsigned int n;
 };
 
@@ -209,7 +218,7 @@ static int look_at_pin(struct lost *lost, const struct attachment *at)
 	}
 	attachment_path(lost->context, path, at);
 	err = program_of_pin(path, &program);
-	lost->n += program == lost->program && (!lost->before || strcmp(path, lost->before) < 0);
+	lost->n += program == lost->program && strcmp(path, lost->before) < 0;
 	return err;
 }
 
@@ -247,7 +256,6 @@ static int filter_where(const struct context *context, const struct attachment *
 	if (err)
 		return err;
 	skip = lost.n;
-	lost.before = NULL;
 	all = if_nameindex();
 	err = all ? 0 : -errno;
 	for (struct if_nameindex *i = all; i && i->if_index && !*where && !err; i++) {
@@ -312,9 +320,8 @@ int attachment_detach(const struct context *context, const struct attachment *at
 {
 	struct pinned is = { .kind = PINNED_LINK };
 	int err = MATCH_BY_TC(at->match) ? attachment_runs(context, at, fd, at->ifindex, &is) : 0;
-	FILTER_ON(hook, opts, is.ifindex, at->match);
 
 	if (err || is.kind != PINNED_PROGRAM)
 		return err ?: bpf_link_detach(fd) ? -errno : 0;
-	return is.ifindex ? bpf_tc_detach(&hook, &opts) : 0;
+	return is.ifindex ? filter_take_off(is.ifindex, at->match) : 0;
 }

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Which lines of the config file fail, as the service keeps it and another process takes it. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/context.h"
+#include "base/state_path.h"
+#include "ktap.h"
+#include "observe/lines_down.h"
+
+static char directory[] = "/tmp/unit_lines_down.XXXXXX", file[64], fresh[64];
+static struct context context = CONTEXT_DEFAULT;
+
+static void taken(void)
+{
+	struct lines_down down = { { "line 3 fails", "line\t4\x1b[2J" }, 2 }, got;
+	struct stat is;
+
+	lines_down_keep(&context, &down);
+	CHECK(!stat(file, &is) && (is.st_mode & 0777) == 0600 && access(fresh, F_OK), "what lies there is %o",
+	      is.st_mode);
+	lines_down_take(&got, &context, true);
+	CHECK(got.n == 2 && !strcmp(got.text[0], "line 3 fails") && !strcmp(got.text[1], "line?4?[2J"), "%zu: '%s'",
+	      got.n, got.text[1]);
+	lines_down_take(&got, &context, false);
+	CHECK(!got.n, "%zu without a service", got.n);
+	down.n = LINES_DOWN_MAX;
+	for (size_t i = 0; i < LINES_DOWN_MAX; i++)
+		snprintf(down.text[i], LINE_DOWN_MAX, "%0*zu", LINE_DOWN_MAX - 1, i);
+	lines_down_keep(&context, &down);
+	lines_down_take(&got, &context, true);
+	CHECK(got.n == LINES_DOWN_MAX && !memcmp(got.text, down.text, sizeof(got.text)), "%zu of the longest", got.n);
+	down.n = 0;
+	lines_down_keep(&context, &down);
+	lines_down_take(&got, &context, true);
+	CHECK(!got.n && access(file, F_OK), "%zu where none fails", got.n);
+}
+
+static bool says(const char *wanted)
+{
+	const struct lines_down down = { { "line 3 fails" }, 1 };
+	char expected[200];
+	FILE *messages = stderr;
+	char *said = NULL;
+	size_t size;
+	bool is;
+
+	stderr = open_memstream(&said, &size);
+	lines_down_keep(&context, &down);
+	fclose(stderr);
+	stderr = messages;
+	snprintf(expected, sizeof(expected), "%s: %s; 'status' will not show which lines fail\n", fresh, wanted);
+	is = CHECK(strstr(said, expected), "'%s'", said);
+	free(said);
+	return is;
+}
+
+static void cannot_be_written(void)
+{
+	char in_it[80];
+
+	CHECK(!mkdir(fresh, 0700), "no directory");
+	says("Is a directory");
+	CHECK(!rmdir(fresh) && access(file, F_OK), "it is there");
+	snprintf(in_it, sizeof(in_it), "%s/x", file);
+	CHECK(!mkdir(file, 0700) && !mkdir(in_it, 0700), "no directory");
+	says("Is a directory");
+	CHECK(access(fresh, F_OK) && !rmdir(in_it) && !rmdir(file), "something is left behind");
+}
+
+int main(void)
+{
+	static const struct ktap_case cases[] = { { "taken", taken }, { "cannot be written", cannot_be_written } };
+	int status;
+
+	if (!mkdtemp(directory))
+		return KTAP_FAIL;
+	context.state = directory;
+	snprintf(file, sizeof(file), "%s/" STATE_LINES, directory);
+	snprintf(fresh, sizeof(fresh), "%s/" STATE_LINES ".new", directory);
+	status = ktap_run(cases, sizeof(cases) / sizeof(*cases));
+	if (rmdir(directory))
+		printf("# %s stays\n", directory);
+	return status;
+}
