@@ -196,6 +196,7 @@ static void changed(void)
 		{ { { "127.0.0.1", 0, .cookie = 9 } }, "somebody else listens" },
 		{ { { "127.0.0.1", 0, .cookie = 8 } }, "somebody else listens" },
 		{ { { "127.0.0.1", 0, .cookie = 7 }, { "0.0.0.0", 0, .cookie = 9 } }, "somebody else listens" },
+		{ { { "0.0.0.0", 0, .cookie = 9 }, { "127.0.0.1", 0, .cookie = 7 } }, "somebody else listens" },
 		{ { { "127.0.0.1", 1000, .cookie = 7 } }, "user 1000" },
 		{ { { .at = NULL } }, "nobody listens" },
 	};
@@ -214,6 +215,25 @@ static void changed(void)
 				   : !err,
 		      "%zu: %s", i, err ? reason(err) : "it is believed");
 	}
+}
+
+/* What was seen before is nothing once somebody else is there, nor once nobody is. */
+static void asked_anew(void)
+{
+	static const struct socket_is root[] = { { "127.0.0.1", 0, .cookie = 7 }, { .at = NULL } },
+				      other[] = { { "127.0.0.1", 1000, .cookie = 8 }, { .at = NULL } },
+				      none[] = { { .at = NULL } };
+	struct agent_here h = { 0 };
+
+	if (!CHECK(!agent_here_read(&h, V4), V4))
+		return;
+	sockets = root;
+	CHECK(!agent_here_may(&h) && h.seen == (uint64_t)7 << 32, "%llx", (unsigned long long)h.seen);
+	sockets = other;
+	CHECK(err_is(agent_here_may(&h), EPERM) && !h.seen && h.strange, "somebody else's: %llx",
+	      (unsigned long long)h.seen);
+	sockets = none;
+	CHECK(err_is(agent_here_may(&h), ECONNREFUSED) && !h.seen && !h.strange, "nobody's: %d", h.strange);
 }
 
 /* A kernel without that part believes whoever answers; one that fails does not. */
@@ -261,6 +281,7 @@ static void urls(void)
 		{ "http://127.0.0.1", true, true, false, 80, "" },
 		{ "http://127.0.0.1:", true, true, false, 80, ":" },
 		{ "http://localhost/agent", true, true, false, 80, "/agent" },
+		{ "http://127.0.0.1:08080", true, true, false, 8080, ":08080" },
 		{ "http://[::1]:65535/a:b", true, true, false, 65535, ":65535/a:b" },
 		{ "http://[::1]?q", true, true, false, 80, "?q" },
 		{ "https://127.0.0.1:8080", true, false, false, 0, ":8080" },
@@ -318,7 +339,8 @@ static void users(void)
 }
 
 static const struct ktap_case cases[] = {
-	{ "urls", urls }, { "looked", looked }, { "changed", changed }, { "fails", fails }, { "users", users },
+	{ "urls", urls },   { "looked", looked }, { "changed", changed }, { "asked anew", asked_anew },
+	{ "fails", fails }, { "users", users },
 };
 
 int main(void)

@@ -102,6 +102,7 @@ static ssize_t given_receive(const struct nl_socket *socket, void *room, size_t 
 
 static unsigned int given_number(const char *name)
 {
+	expects(*name, "an interface's name");
 	for (size_t i = 0; i < MOST && links[i].name; i++)
 		if (!strcmp(links[i].name, name))
 			return links[i].number;

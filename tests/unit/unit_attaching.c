@@ -1230,6 +1230,25 @@ static void no_memory(void)
 		attaches(OPTIONS(.ports = ports), ports ? NAMES("br0") : NAMES("eth0"));
 	}
 	calloc_fails = 0;
+	puts("-- of what is kept");
+	for (int at = 1; at <= 2; at++) {
+		struct attachment *list = NULL;
+		struct state *s;
+		size_t n = 0;
+		int err;
+
+		restore_before();
+		s = opened(false);
+		if (!s)
+			abort();
+		calloc_fails = at;
+		err = attachments_kept(s, &list, &n);
+		calloc_fails = 0;
+		printf("  %s, %s, of %zu\n", err ? errno_text(err) : "known", list ? "with a list" : "without a list",
+		       n);
+		free(list);
+		state_close(s);
+	}
 }
 
 static void word_for_word(void)

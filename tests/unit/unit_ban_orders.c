@@ -170,6 +170,37 @@ static void add(int seconds, const char *why)
 	add_as(&plain, seconds, why);
 }
 
+/* A ban of somebody's over the agent's: what it met is the one behind that, unless that is kept out of it. */
+static void met(void)
+{
+	static const struct {
+		const struct ban_options *how;
+		const char *why, *reason; /* NULL: nothing is met */
+	} each[] = { { &plain, "new", "mine" },
+		     { &plain, "mine", NULL },
+		     { &plain, NULL, NULL },
+		     { &keeping, "new", NULL },
+		     { &replacing, "new", NULL } };
+
+	for (size_t i = 0; i < sizeof(each) / sizeof(*each); i++) {
+		struct banned banned;
+		char why[BAN_REASON_MAX];
+
+		begin();
+		another(50);
+		ENOUGH(!order(false, 3600) && near(left(why), 3600) && is_theirs(why));
+		banned = added_as(each[i].how, 7200, each[i].why);
+		CHECK(!banned.longer_n && banned.reasons_n == (each[i].reason != NULL), "%zu: %zu longer, %zu reasons",
+		      i, banned.longer_n, banned.reasons_n);
+		if (each[i].reason && banned.reasons_n)
+			CHECK(!strcmp(banned.reasons[0].reason, each[i].reason), "%zu: '%s'", i,
+			      banned.reasons[0].reason);
+		CHECK(near(left(why), 7200) && !is_theirs(why), "%zu: %d s, '%s'", i, left(why), why);
+		banned_free(&banned);
+		end();
+	}
+}
+
 /* The first error, if there is one. */
 static int del(const char *why)
 {
@@ -628,6 +659,7 @@ static const struct ktap_case cases[] = {
 	{ "another's ban first", another_first },
 	{ "the agent's ban first", agents_first },
 	{ "a shorter one", shorter },
+	{ "what is met", met },
 	{ "several", several },
 	{ "taken out by hand", taken_out },
 	{ "a ban on trial", on_trial },

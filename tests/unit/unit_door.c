@@ -96,6 +96,9 @@ static int given_getsockopt(int fd, int level, int option, void *value, socklen_
 {
 	if (fd < 0 || level != SOL_SOCKET)
 		abort();
+	/* Whoever has come is let in so that nobody waits for him, and no program has him. */
+	CHECK(fcntl(fd, F_GETFL) & O_NONBLOCK && fcntl(fd, F_GETFD) & FD_CLOEXEC,
+	      "a client is waited for, or stays open");
 	if (!works(option == SO_PEERCRED ? "who" : "groups"))
 		return -1;
 	if (option == SO_PEERCRED) {

@@ -182,8 +182,8 @@ static void orders(void)
 		      "'%s': for %g s, '%s'", bans[i].prefix, o->ttl, o->reason);
 	}
 	CHECK(take("-", "b", "192.0.2.1", "", "", "") && m.orders_n == n + 1 && m.orders[n].del &&
-		      !strcmp(m.orders[n].account, "b"),
-	      "it ends no ban");
+		      !strcmp(m.orders[n].account, "b") && fabs(m.orders[n].ttl) < 1e-9,
+	      "it ends no ban, or has a time: %g s", m.orders[n].ttl);
 	CHECK(take("bad", "b", "no\033", "", "", "") && of("b")->bad == 1 && !strcmp(of("b")->why, "no?"), "'%s'",
 	      of("b")->why);
 	CHECK(take("gap", "b", "lost\n", "", "", "") && of("b")->gaps == 1 && !strcmp(of("b")->why, "lost?"), "'%s'",
@@ -410,6 +410,72 @@ static void end_not_read(void)
 	SAYS("took\ta\t7-1\n");
 }
 
+static bool says_none;
+int __real_state_said_by(struct state *state, int64_t member, struct said **said_by, size_t *n);
+int __wrap_state_said_by(struct state *state, int64_t member, struct said **said_by, size_t *n);
+
+int __wrap_state_said_by(struct state *state, int64_t member, struct said **said_by, size_t *n)
+{
+	return says_none ? -EIO : __real_state_said_by(state, member, said_by, n);
+}
+
+/* Nor where the state gives everything but that. */
+static void end_not_said(void)
+{
+	begin();
+	rule("a", MEMBER_ACCEPTED, 10);
+	of_snapshot_end("a");
+	says_none = true;
+	CHECK(err_is(members_into_force(&m), EIO), "it is in force");
+	says_none = false;
+	SAYS("");
+	is_at("a", 0, "");
+	of_snapshot_end("a");
+	CHECK(!members_into_force(&m), "not in force");
+	SAYS("took\ta\t7-1\n");
+	is_at("a", 4, "7-1");
+}
+
+static int callocs_left = -1; /* -1: all that are asked for */
+void *__real_calloc(size_t n, size_t size);
+void *__wrap_calloc(size_t n, size_t size);
+
+void *__wrap_calloc(size_t n, size_t size)
+{
+	return callocs_left && callocs_left-- ? __real_calloc(n, size) : NULL;
+}
+
+static void no_memory(void)
+{
+	struct fleet_members is;
+	int err;
+
+	for (int n = 0; n < 3; n++) {
+		callocs_left = n;
+		err = members_begin(&is, &own_context, &talk, "edge-7");
+		callocs_left = -1;
+		CHECK(n == 2 ? !err : err_is(err, ENOMEM), "with memory for %d: %s", n,
+		      err ? reason(err) : "it begins");
+		members_end(&is);
+	}
+}
+
+/* What was measured is a time, or nothing. */
+static void measured(void)
+{
+	static const struct {
+		const char *said;
+		double is;
+	} each[] = { { "0", 0 }, { "1", 1 }, { "250", 250 }, { "-1", 0 }, { "-5000", 0 }, { "5x", 0 } };
+
+	begin();
+	for (size_t i = 0; i < sizeof(each) / sizeof(*each); i++) {
+		take("at", "a", EPOCH, "1", "5-1", each[i].said);
+		CHECK(m.marks_n == i + 1 && fabs(m.marks[i].latency - each[i].is) < 1e-9, "'%s': %g ms", each[i].said,
+		      m.marks[i].latency);
+	}
+}
+
 static bool gives_none;
 int __real_state_members(struct state *state, struct member **members, size_t *n);
 int __wrap_state_members(struct state *state, struct member **members, size_t *n);
@@ -498,6 +564,9 @@ int main(void)
 		{ "not taken", not_taken },
 		{ "its end not taken", end_not_taken },
 		{ "its end not read", end_not_read },
+		{ "its end not said", end_not_said },
+		{ "no memory", no_memory },
+		{ "measured", measured },
 		{ "not read", not_read },
 		{ "refused", refused_by_rail },
 	};

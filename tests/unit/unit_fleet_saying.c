@@ -10,7 +10,9 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "change/accounts.h"
 #include "feeds/fleet_saying.h"
+#include "state/events.h"
 
 #include "own_state.h"
 
@@ -21,6 +23,31 @@ static struct fleet_talk talk;
 static struct fleet_seen seen;
 static struct fleet_saying own;
 static char said[2 << 20];
+
+/* --- What is wrapped --- */
+
+static bool gives_none;
+int __real_account_own(struct state *state, struct addr first, unsigned int length, struct ban *ban);
+int __wrap_account_own(struct state *state, struct addr first, unsigned int length, struct ban *ban);
+
+int __wrap_account_own(struct state *state, struct addr first, unsigned int length, struct ban *ban)
+{
+	return gives_none ? -EIO : __real_account_own(state, first, length, ban);
+}
+
+static int64_t stands_at; /* ms; 0: the clock goes */
+int __real_clock_gettime(clockid_t clock, struct timespec *is);
+int __wrap_clock_gettime(clockid_t clock, struct timespec *is);
+
+int __wrap_clock_gettime(clockid_t clock, struct timespec *is)
+{
+	if (!stands_at || clock != CLOCK_MONOTONIC)
+		return __real_clock_gettime(clock, is);
+	*is = (struct timespec){ stands_at / 1000, stands_at % 1000 * 1000000 };
+	return 0;
+}
+
+/* --- */
 
 static void begin(const char *say)
 {
@@ -439,6 +466,101 @@ static void unreadable(void)
 	is(own.epoch, 8, false, 0);
 }
 
+/* What of this machine's own cannot be read is not said, and is no end of it; nor is it known what was lost. */
+static void not_given(void)
+{
+	struct context elsewhere = own_context;
+	int err;
+
+	joined("all");
+	change("192.0.2.1", "one", 0);
+	own.again = true;
+	gives_none = true;
+	err = saying_turn(&own);
+	gives_none = false;
+	CHECK(err_is(err, EIO) && !talk.said && own.is == OWN_READY && own.batch == 1, "changes: %s, %zu bytes",
+	      err ? reason(err) : "no error", talk.said);
+	own.again = true;
+	SAYS("+\t192.0.2.1\t0\tone\nbatch\t2\n");
+	begin("all");
+	change("192.0.2.1", "one", 0);
+	take("own-is", "-", "0", "");
+	gives_none = true;
+	err = saying_turn(&own);
+	gives_none = false;
+	CHECK(err_is(err, EIO) && own.is == OWN_ALL && !memmem(talk.out, talk.said, "all-end", 7), "all: %s",
+	      err ? reason(err) : "no error");
+	elsewhere.state = "/dev/null/state";
+	for (int i = 0; i < 2; i++) {
+		char *words[TALK_WORDS] = { (char[]){ "own-is" }, (char[]){ EPOCH }, (char[]){ "3" } };
+
+		words[0] = i ? (char[]){ "own-lost" } : words[0];
+		begin("all");
+		own.context = &elsewhere;
+		err = 0;
+		CHECK(saying_take(&own, words, &err) && err && !err_is(err, ENOENT) && own.is == OWN_SILENT, "%s: %s",
+		      words[0], err ? reason(err) : "no error");
+	}
+}
+
+/* How many events say so. */
+static size_t events_of(const char *what)
+{
+	struct events_tail tail;
+	char line[EVENT_LINE_MAX];
+	size_t n = 0;
+
+	events_begin(&tail, directory);
+	events_from_start(&tail, directory);
+	while (events_next(&tail, line))
+		n += strstr(line, what) != NULL;
+	return n;
+}
+
+static void another_says_it(void)
+{
+	struct state *s = opened(true);
+
+	CHECK(!state_fleet_said(s, EPOCH, 10, 0, 1) && !state_commit(s), "no state");
+	state_close(s);
+	CHECK(take("own-lost", "another machine says it", "", ""), "not taken");
+}
+
+/* That is told once, at the third time that comes soon behind the one before; and of each time nothing more then. */
+static void told_once(void)
+{
+	begin("all");
+	stands_at = 1000000;
+	for (size_t i = 0; i < 6; i++, stands_at += 20) {
+		size_t again = i < 2 ? i + 1 : 2, twice = i < 2 ? 0 : 1;
+
+		another_says_it();
+		CHECK(own.said_twice == (twice > 0) && events_of("another machine takes part as 'edge-7'") == twice &&
+			      events_of("all of it is said again") == again,
+		      "%zu: %d, %zu said again", i, own.said_twice, events_of("all of it is said again"));
+	}
+	stands_at = 0;
+}
+
+/* A minute behind what it waited is not soon any more; a millisecond less is. */
+static void soon(void)
+{
+	static const struct {
+		int64_t after, waits;
+	} next[] = { { 60000, 0 }, { 59999, 5000 }, { 64999, 10000 }, { 69999, 20000 },
+		     { 80000, 0 }, { 59999, 5000 }, { 65000, 0 } };
+
+	begin("all");
+	stands_at = 1000000;
+	another_says_it();
+	for (size_t i = 0; i < sizeof(next) / sizeof(*next); i++) {
+		stands_at += next[i].after;
+		another_says_it();
+		CHECK(own.lost_wait == next[i].waits, "%zu: it waits %lld ms", i, (long long)own.lost_wait);
+	}
+	stands_at = 0;
+}
+
 /* Two machines of one name take turns: each waits longer, up to five minutes; but after a pause it is the first again.
  */
 static void two_of_one_name(void)
@@ -478,6 +600,9 @@ int main(void)
 		{ "many", many },
 		{ "neither", neither },
 		{ "unreadable", unreadable },
+		{ "not given", not_given },
+		{ "told once", told_once },
+		{ "soon", soon },
 	};
 
 	return own_state_run(cases, sizeof(cases) / sizeof(*cases));

@@ -30,7 +30,18 @@ static int given_start(const struct fleet_request *request, pid_t *pid)
 	return start_err ? because(start_err, "it cannot be started") : dup(0);
 }
 
+static int stopped_n;
+
+/* Nothing is closed that was not there. */
+static void given_stop(int fd, pid_t pid)
+{
+	CHECK(fd >= 0, "what is not there is stopped");
+	stopped_n++;
+	fleet_stop(fd, pid);
+}
+
 #define malloc	    given_malloc
+#define fleet_stop  given_stop
 #define fleet_start given_start
 #include "feeds/fleet_talk.c"
 #undef malloc
@@ -298,6 +309,7 @@ static void stopped(void)
 	pid_t child;
 	int fd;
 
+	stopped_n = 0;
 	if (!begun(&w))
 		return;
 	fd = w.fd;
@@ -314,7 +326,7 @@ static void stopped(void)
 	close(other);
 	/* Once more there is nothing to stop. */
 	talk_stop(&w);
-	CHECK(w.fd == -1 && w.ended, "it has begun again");
+	CHECK(w.fd == -1 && w.ended && stopped_n == 1, "it has begun again, and is stopped %d times", stopped_n);
 }
 
 static void starts(void)

@@ -63,6 +63,9 @@ static void compare(const struct history *h, size_t n, uint64_t now)
 			   "window %d: %llu dropped, not %" PRIu64 ", peak %f, not %" PRIu64, w,
 			   report.sums.verdict[DROPPED].packets, dropped, report.sums.peak, peak))
 			return;
+		if (!CHECK(report.sums.until == now, "window %d is until %" PRIu64 ", not %" PRIu64, w,
+			   report.sums.until, now))
+			return;
 		if (!CHECK(report.sums.leaving[PASSED].packets == left &&
 				   report.sums.leaving[DROPPED].packets == kept_in,
 			   "window %d: %llu left, not %" PRIu64 ", and %llu did not, not %" PRIu64, w,

@@ -15,10 +15,14 @@ static bool cut_or_given(const void *memory)
 {
 	return is_cut || mapped_is_cut(memory);
 }
-#define confined_tell tells
-#define mapped_is_cut cut_or_given
+static int start_err;
+static int starts(struct confined *process, int input, size_t memory, confined_work *work, void *arg);
+#define confined_tell  tells
+#define confined_start starts
+#define mapped_is_cut  cut_or_given
 #include "image/image.c"
 #undef confined_tell
+#undef confined_start
 
 #include "filter/settings.h"
 #include "image/make.h"
@@ -39,6 +43,13 @@ static bool tells(int to, const void *bytes, size_t n)
 	if (answer.dies)
 		_exit(7);
 	return answer.forged ? confined_tell(to, &answer.finding, answer.bytes) : confined_tell(to, bytes, n);
+}
+
+/* It has all in memory: no descriptor is left open for it, and its memory is what any has. */
+static int starts(struct confined *process, int input, size_t memory, confined_work *work, void *arg)
+{
+	CHECK(input == -1 && !memory, "it is given descriptor %d, and %zu bytes", input, memory);
+	return start_err ?: confined_start(process, input, memory, work, arg);
 }
 
 static int opens(void)
@@ -99,6 +110,10 @@ static void says(void)
 	err = opens();
 	CHECK(err_is(err, EUCLEAN) && !strcmp(reason(err), "it was cut while it was read"), "%s", reason(err));
 	is_cut = false;
+	start_err = -EAGAIN;
+	err = opens();
+	CHECK(err_is(err, EAGAIN) && !strcmp(reason(err), "it: Resource temporarily unavailable"), "%s", reason(err));
+	start_err = 0;
 	answer.forged = true;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		answer.finding = (struct finding){ .err = cases[i].found };

@@ -174,27 +174,26 @@ static struct context context = CONTEXT_DEFAULT;
 
 /* --- Orders --- */
 
+static struct into_force f;
+
 static void on_refused(void *arg, size_t at, const char *why)
 {
-	(void)arg;
+	CHECK(arg == &f, "what is refused is another's");
 	line("order %zu is refused: %s", at, why);
 }
 
 static void on_done(void *arg, size_t n)
 {
-	(void)arg;
+	CHECK(arg == &f, "what is done is another's");
 	line("%zu are in force", n);
 }
 
 static int on_with(void *arg, struct change *change, size_t n)
 {
-	(void)arg;
-	(void)change;
+	CHECK(arg == &f && change == &made, "it is put with another's");
 	line("with them, of %zu", n);
 	return with_err ? because(with_err, "that cannot be kept") : 0;
 }
-
-static struct into_force f;
 
 static void put(const char *text)
 {
@@ -423,7 +422,7 @@ static void word_for_word(void)
 		memset(faults, 0, sizeof(faults));
 		faults_n = 0;
 		f = (struct into_force){
-			.context = &context, .from = "a test", .refused = on_refused, .done = on_done
+			.context = &context, .from = "a test", .refused = on_refused, .done = on_done, .arg = &f
 		};
 		shows_begin(&shows);
 		if (batch_begin(&b, &context))
@@ -447,6 +446,8 @@ static void begins(void)
 		begin_err = each[i].err;
 		CHECK(!batch_begin(&b, &context) == each[i].begins, "%s", errno_text(begin_err));
 		CHECK(!each[i].begins || (b.most == 8192 && b.orders && b.lines), "%zu at first", b.most);
+		batch_end(&b);
+		CHECK(!b.orders && !b.lines, "it has something after its end");
 		batch_end(&b);
 	}
 	begin_err = 0;

@@ -4,6 +4,7 @@
 
 #include "base/context.h"
 #include "base/log.h"
+#include "base/out.h"
 #include "observe/attack_log.h"
 #include "observe/report.h"
 #include "sets/networks.h"
@@ -69,7 +70,9 @@ static json_t *given_log(const char *directory)
 #define history_read   given_read
 #define networks_open  given_networks
 #define attack_log(of) given_log(of)
-#define time(to)       ((time_t)1800000000)
+static bool full; /* standard output */
+#define out_end() (full ? EXIT_ERROR : out_end())
+#define time(to)  ((time_t)1800000000)
 #include "observe/report.c"
 #undef time
 
@@ -158,6 +161,23 @@ static void printed(const char *name, void (*happened)(void))
 	(void)report_html(&r);
 	snprintf(what, sizeof(what), "%s, html", name);
 	shows_as(&shows, what);
+}
+
+/* What cannot be written is told to whoever asked for it. */
+static void unwritten(void)
+{
+	int err[2];
+
+	much_happened();
+	for (int i = 0; i < 2; i++) {
+		full = i;
+		shows_begin(&shows);
+		err[i] = report_text(&r);
+		shows_as(&shows, "much, text");
+	}
+	full = false;
+	CHECK(err[0] == EXIT_DONE && err[1] == EXIT_ERROR, "it ends with %d, and with %d where it is full", err[0],
+	      err[1]);
 }
 
 static void nothing(void)
@@ -271,6 +291,7 @@ int main(void)
 	static const struct ktap_case cases[] = {
 		{ "nothing happened", nothing },
 		{ "much happened", much },
+		{ "what cannot be written", unwritten },
 		{ "whose addresses they are", whose },
 		{ "what is taken", taken },
 		{ "attacks that were detected", detections },

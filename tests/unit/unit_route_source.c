@@ -274,6 +274,8 @@ static void joins(void)
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		has.no_nexthops = has.no_force = i;
 		CHECK(!opened(cases[i].family), "case %zu: not opened", i);
+		CHECK(route_source_fd(s) == s->told && s->told > STDERR_FILENO, "case %zu: told by %d", i,
+		      route_source_fd(s));
 		CHECK(seen.groups == cases[i].groups, "case %zu: groups %" PRIx64, i, seen.groups);
 		CHECK(seen.dumps[0] == cases[i].dumps4 && seen.dumps[1] == cases[i].dumps6, "case %zu: %u, %u dumps", i,
 		      seen.dumps[0], seen.dumps[1]);
@@ -343,6 +345,22 @@ static void partly(void)
 	CHECK(!opened(4) && seen.dumps[0] == 4, "%u dumps", seen.dumps[0]);
 	read_again(2, 2, "what was not whole");
 	closed();
+}
+
+/* Later is a second behind the end of the reading. */
+static void again_later(void)
+{
+	struct route_source is = { .wish = { TABLE, 4, 1 << RTN_BLACKHOLE }, .gap = true };
+
+	if (routes_begin(&is.table, 0))
+		abort();
+	has.routes[0].family = 4;
+	has.partly = DUMPS;
+	CHECK(!read_all(&is) && is.maybe && !is.gap && is.read_end && is.read_at == is.read_end + 1000,
+	      "it is read again at %" PRId64 ", read at %" PRId64, is.read_at, is.read_end);
+	CHECK(!read_all(&is) && !is.maybe && is.read_at == INT64_MAX && is.readings == 2, "read %u times", is.readings);
+	routes_end(&is.table);
+	memset(&has, 0, sizeof(has));
 }
 
 /* --- What it is told --- */
@@ -645,6 +663,7 @@ int main(void)
 		{ "what it joins", joins },
 		{ "what fails at first", fails },
 		{ "answers that are not whole", partly },
+		{ "what is read again later", again_later },
 		{ "routes that come and go", comes_and_goes },
 		{ "nexthops", nexthops },
 		{ "when all is read again", planned },

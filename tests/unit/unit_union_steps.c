@@ -113,7 +113,7 @@ static int given_check(const struct generation *g, const struct owned *owned)
 	return step("the check");
 }
 
-static __u64 keys_are[2];
+static __u64 keys_are[2], prefixes_are, minorities_are;
 
 static int given_image_write(const char *path, const struct image_source *source, char id[IMAGE_ID_MAX])
 {
@@ -121,6 +121,8 @@ static int given_image_write(const char *path, const struct image_source *source
 	(void)id;
 	keys_are[0] = source->g->keys4;
 	keys_are[1] = source->g->keys6;
+	prefixes_are = source->g->prefixes6;
+	minorities_are = source->g->minorities;
 	written++;
 	return step("the file");
 }
@@ -159,6 +161,8 @@ static void begins(bool exact)
 						   .filter_blocks = 1,
 						   .keys4 = 3,
 						   .keys6 = 1,
+						   .prefixes6 = 20 + 7 * i,
+						   .minorities = exact ? 4 : 0,
 						   .roster4 = exact,
 						   .roster6 = exact ? (__u64)(uintptr_t)rosters[i] : 0,
 						   .roster6_buckets = exact ? 2 : 0 } };
@@ -183,6 +187,9 @@ static void in_full(void)
 		CHECK(!err && written == 1 && released == 1, "with rosters %d: %s", exact, reason(err));
 		CHECK(filter_is[0] == 1 && filter_is[1] == 2 && !filter_is[2], "with rosters %d: other bits", exact);
 		CHECK(exact || (keys_are[0] == 6 && keys_are[1] == 2), "%llu and %llu keys", keys_are[0], keys_are[1]);
+		/* The labels of either's mixed networks are settled anew, and here there are none. */
+		CHECK(prefixes_are == 47 && !minorities_are, "with rosters %d: %llu prefixes, %llu minorities", exact,
+		      prefixes_are, minorities_are);
 		CHECK(exact ? united[0] == 100 && united[9] == 101 : !united[0], "with rosters %d: other keys", exact);
 	}
 }

@@ -399,6 +399,8 @@ static void files(void)
 	types("capture -w f --verbose", "de");
 	types("capture --write f --passed --verbose", "ab.");
 	types("capture -w f --count 2 --verbose", "abc");
+	types("watch -w f", "a");
+	types("watch --write f", "a");
 	types("capture -w -", "a");
 	terminal = true;
 	types("capture -w -", "a");
