@@ -390,7 +390,8 @@ static void partly_waits(void)
 
 				printf(" %d of %d lines, and%s bans, wait\n", waiting, lines, bans_wait ? "" : " no");
 				for (int line = 0; line < lines; line++) {
-					change->line_waits = line < waiting;
+					CHECK(!change_begin(&change, &context), "it is another");
+					change->line_waits = change->line_waits || line < waiting;
 					change->waits = waiting ? 60 : 0;
 					CHECK(!change_commit(change, &plain), "it fails");
 				}

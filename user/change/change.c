@@ -36,8 +36,10 @@ int change_begin_at(struct change **change, struct context *context, time_t at_l
 	int err;
 
 	change_check(context, false);
-	if (c)
+	if (c) {
+		c->line_waits = false;
 		return 0;
+	}
 	/* Do not let SIGPIPE stop us half-way because nobody reads our output. */
 	signal(SIGPIPE, SIG_IGN);
 	c = *change = calloc(1, sizeof(*c));
@@ -124,7 +126,7 @@ void change_succeeded(struct change *change, const char *list)
 		snprintf(change->succeeded[change->succeeded_n++], LIST_NAME_MAX, "%s", list);
 }
 
-/* Of a batch that waits itself: what of it is for good. Which of its bans are is not known where one waits. */
+/* What of a batch does not wait itself; where a ban does, nobody knows here which of them. */
 static void bring_into_before(struct change *change)
 {
 	if (!change->waits || !state_pending_any(change->state, PENDING_BAN))
@@ -168,7 +170,6 @@ int change_commit(struct change *change, const struct apply_options *options)
 	if (options->dry_run)
 		return because(-EINVAL, "--dry-run does not go together with other commands");
 	change->lasts |= !change->line_waits;
-	change->line_waits = false;
 	change->options.narrow |= options->narrow;
 	change->options.arrives |= options->arrives;
 	change->options.discard_unknown |= options->discard_unknown;

@@ -158,8 +158,8 @@ int revert_timer_start(const struct context *context, long seconds)
 }
 
 /*
- * In how many ns the first change is due; 0: now. By then the kernel has let go by itself: what is done about it waits
- * for the lock, whoever may hold it, who may be confirming it.
+ * In how many ns the first change is due; 0: now. By then the kernel has let go by itself, so what is left to do waits
+ * for the lock: whoever holds it may just be confirming the change.
  */
 #define NOTHING_WAITS (-1)
 
