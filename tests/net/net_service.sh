@@ -314,7 +314,10 @@ starts_on_a_full_disk() {
 	machine_starts
 	expect 2 "$XDP_BLOOM" restore --spare
 	one_line "the disk is full"
+	rm small/state/history
+	fills_up
 	ready --listen 9913
+	heard "$log" "history is not kept until there is room"
 	get_page /healthz
 	is "$code" 503 "what /healthz says without a filter"
 	rm small/fill

@@ -19,6 +19,7 @@
 #include "state/limits.h"
 #include "state/ports.h"
 #include "state/proven.h"
+#include "state/reserve.h"
 #include "state/state.h"
 #include "model_clock.h"
 #include "shown.h"
@@ -49,7 +50,7 @@ static size_t ports_n;
 static struct interface_info rules[] = { { .name = "br0" } };
 /* What fails. */
 static int open_err, attach_err, follow_err, scopes_err, proven_err, lists_err, interfaces_err, ports_err, take_err;
-static bool no_memory, no_pins;
+static bool no_memory, no_pins, is_full;
 /* What is read of the socket. */
 static struct {
 	char bytes[512] __attribute__((aligned(NLMSG_ALIGNTO)));
@@ -250,6 +251,13 @@ static bool given_pins(const struct context *its)
 	return !no_pins;
 }
 
+static bool given_is_full(const char *directory)
+{
+	if (strcmp(directory, own_context.state) != 0)
+		line("NOT: its state's disk");
+	return is_full;
+}
+
 #define netlink_open	     given_open
 #define nl_close	     given_close
 #define nl_fd		     given_fd
@@ -270,6 +278,7 @@ static bool given_pins(const struct context *its)
 #define ports_compare	     given_compare
 #define ports_kept_take	     given_take
 #define ports_kept_free	     given_forget
+#define reserve_is_needed    given_is_full
 #define calloc		     given_calloc
 #define warn		     given_warn
 #include "observe/unfiltered.c"
@@ -593,6 +602,14 @@ static void again(void)
 		left();
 		after(arrivals_due(a) - now_ms);
 	}
+	left();
+	/* The disk has become full, and has room again. */
+	is_full = true;
+	left();
+	after(20000);
+	left();
+	is_full = false;
+	after(20000);
 	left();
 	attach("eth0", MATCH_SOURCE);
 	left();

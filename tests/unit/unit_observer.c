@@ -20,6 +20,7 @@
 #include "service/observer.h"
 #include "state/kept_image.h"
 #include "state/limits.h"
+#include "state/reserve.h"
 #include "state/settings.h"
 #include "state/state.h"
 #include "model_clock.h"
@@ -32,7 +33,7 @@ static struct {
 	int live_err, state_err, ring_err, relay_err, history_err, private_err, counters_err, lists_err, detector_err,
 		attach_err, follow_err, token_err, listen_err;
 	int no_memory; /* the allocation of this number fails; 0: none does */
-	bool no_weigher, no_passing, lost, detects, exact, is_open, sees;
+	bool no_weigher, no_passing, lost, full, detects, exact, is_open, sees;
 	__u64 number, edits, counted;
 	double rate;
 	const char *token, *lists[3];
@@ -289,6 +290,12 @@ static bool given_is_lost(const struct history *history)
 	return given.lost;
 }
 
+static bool given_is_full(const char *directory)
+{
+	expects(!strcmp(directory, own.state), "its state's disk");
+	return given.full;
+}
+
 static void given_history_lists(struct history *history, const struct list_info *lists, size_t n, bool live_exact)
 {
 	line("history %d has %zu lists%s:", NUMBER(history), n, live_exact ? ", live bans apart" : "");
@@ -459,6 +466,7 @@ static bool given_token_is(const struct token *token, const char *said)
 #define history_private	    given_private
 #define history_close	    given_history_close
 #define history_is_lost	    given_is_lost
+#define reserve_is_needed   given_is_full
 #define history_lists	    given_history_lists
 #define history_count	    given_history_count
 #define history_sample	    given_history_sample
@@ -794,6 +802,40 @@ static void lost(void)
 	ends();
 }
 
+/* The disk is full: it begins all the same, and writes the history as soon as there is room. */
+static void no_room(void)
+{
+	given.full = true;
+	given.history_err = -ENOSPC;
+	given.private_err = -ENOMEM;
+	opens();
+	given.private_err = 0;
+	opens();
+	turn();
+	after(1000);
+	/* Some, and not enough. */
+	given.full = false;
+	after(1000);
+	given.full = true;
+	given.history_err = 0;
+	after(1000);
+	given.full = false;
+	after(1000);
+	given.full = true;
+	after(1000);
+	given.lost = true;
+	given.history_err = -ENOSPC;
+	after(1000);
+	given.lost = false;
+	after(1000);
+	given.full = false;
+	given.history_err = 0;
+	after(1000);
+	given.history_err = -EACCES;
+	after(1000);
+	ends();
+}
+
 static void passing(void)
 {
 	opens();
@@ -903,6 +945,7 @@ static void word_for_word(void)
 		     { "it counts", counts },
 		     { "lists", lists },
 		     { "a history is lost", lost },
+		     { "a full disk", no_room },
 		     { "what passes", passing },
 		     { "how long it waits", timeouts },
 		     { "what it is told", told },

@@ -20,11 +20,13 @@
 #include "state/limits.h"
 #include "state/ports.h"
 #include "state/proven.h"
+#include "state/reserve.h"
 #include "state/state.h"
 
 /* Why an interface cannot be attached may pass (another program is on it) or not (its driver): back off. */
 #define OPEN_AGAIN     5000 /* ms */
 #define OPEN_AGAIN_MAX 600000
+#define FULL_AGAIN_MAX 20000 /* with a full disk: nobody tells that there is room */
 
 struct expected {
 	char name[IF_NAMESIZE];
@@ -276,6 +278,7 @@ bool arrivals_left_open(struct arrivals *a, int64_t now)
 			a->expected[i].in_vain = number;
 		open = true;
 	}
+	a->retry.most = reserve_is_needed(a->context->state) ? FULL_AGAIN_MAX : OPEN_AGAIN_MAX;
 	if (open)
 		retry_later(&a->retry, now);
 	else

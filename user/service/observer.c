@@ -22,6 +22,7 @@
 #include "state/kept_image.h"
 #include "observe/relay.h"
 #include "state/limits.h"
+#include "state/reserve.h"
 #include "state/settings.h"
 #include "state/state.h"
 
@@ -49,9 +50,9 @@ struct observer {
 	struct ring *samples;	       /* NULL: they are off, or nothing is loaded yet */
 	struct weigher *weigher;
 	struct relay relay;
-	double rate; /* the samples were opened with it */
-	bool taken;  /* samples came since the last refill */
-	bool counting;
+	double rate;		/* the samples were opened with it */
+	bool taken;		/* samples came since the last refill */
+	bool counting, no_room; /* for the history: it is in memory */
 	int64_t counted, opened;
 	uint64_t second; /* of the clock, that is being counted */
 	int64_t tried;	 /* to count: also limits how often counters that cannot be read are tried */
@@ -123,6 +124,18 @@ void observer_asked(const struct observer *o, const struct listen_options *liste
 		warn("%s --page " AT_NEXT_START, listen->page ? "the new" : "the end of");
 }
 
+/* Bans end and interfaces are filtered also where there is no room to keep a history. */
+static int open_history(struct observer *o)
+{
+	int err = history_open(o->live.context, &o->history, true);
+
+	if (!err_is(err, ENOSPC))
+		return err;
+	warn("%s; the history is not kept until there is room", reason(err));
+	o->no_room = true;
+	return history_private(&o->history);
+}
+
 int observer_open(const struct context *context, struct observer **observer, const struct listen_options *listen)
 {
 	struct observer *o = calloc(1, sizeof(*o));
@@ -141,7 +154,7 @@ int observer_open(const struct context *context, struct observer **observer, con
 	o->token = copy(listen->token, &err);
 	err = err ?: relay_open(context, &o->relay);
 	if (!err)
-		err = history_open(context, &o->history, true);
+		err = open_history(o);
 	if (!err && listen->address && listen->token)
 		err = token_read(&o->pages.token, listen->token);
 	if (!err && listen->address)
@@ -250,13 +263,19 @@ static void name_lists(struct observer *o)
 /* What cut it can do so again: it is begun anew, once a second at most. */
 static void keep_history(struct observer *o)
 {
+	bool lost = history_is_lost(o->history);
 	struct history *fresh;
 	int err;
 
-	if (!history_is_lost(o->history))
+	if (!lost && (!o->no_room || reserve_is_needed(o->live.context->state)))
 		return;
 	err = history_open(o->live.context, &fresh, true);
-	warn("another process has cut the history%s%s", err ? ": " : "; it begins anew", err ? reason(err) : "");
+	if (lost)
+		warn("another process has cut the history%s%s", err ? ": " : "; it begins anew",
+		     err ? reason(err) : "");
+	else if (err)
+		return;
+	o->no_room = err_is(err, ENOSPC);
 	if (err && history_private(&fresh))
 		return;
 	history_close(o->history);
