@@ -323,6 +323,14 @@ late_changes() {
 	printf 'load extra extra --confirm 1h\nload fifth third\n' >lines
 	bloom batch lines
 	is "$(grep -c "$late" err)" 1 "how often it says so of a batch: $(cat err)"
+	bloom confirm
+	# Nor is a ban of what an exception lets through only for now.
+	echo 48.0.0.0/24 >good
+	bloom load good good --allow --confirm 1h
+	bloom add 48.0.1.1
+	! grep -q "$late" err || fail "nothing lets it through: $(cat err)"
+	bloom add 48.0.0.1
+	grep -q "$late" err || fail "it is let through, and that is not said: $(cat err)"
 }
 
 # Who wants it attached is told that it may go.

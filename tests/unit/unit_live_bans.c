@@ -20,6 +20,7 @@
 #include "state/events.h"
 #include "state/kept_image.h"
 #include "state/settle.h"
+#include "state/until.h"
 #include "image/beside.h"
 #include "image/image.h"
 
@@ -48,7 +49,8 @@ static struct {
 } given;
 static unsigned int built_anew, in_place;
 static int mapped;
-static const char *need; /* of this machine */
+static const char *need;     /* of this machine */
+static const char *excepted; /* for as long as something waits */
 
 __attribute__((format(printf, 1, 2))) static void line(const char *fmt, ...)
 {
@@ -214,6 +216,19 @@ static int given_guard_all(const struct guard *guard, struct state *s, struct ow
 	return 0;
 }
 
+static int given_waiting(struct state *s, struct ranges *waiting)
+{
+	struct addr first;
+	unsigned int length;
+
+	(void)s;
+	*waiting = RANGES_EMPTY;
+	if (!excepted)
+		return 0;
+	ENOUGH(!prefix_parse(excepted, strlen(excepted), &first, &length));
+	return ranges_add_prefix(waiting, first, length) ?: ranges_finish(waiting);
+}
+
 static uint64_t given_image_kept(struct state *s)
 {
 	(void)s;
@@ -323,30 +338,31 @@ static int fails(const char *what)
 	return is ? because(-EIO, "a call fails") : 0;
 }
 
-#define CALL(function, ...)	  (fails(#function) ?: function(__VA_ARGS__))
-#define ranges_add_prefix(...)	  CALL(ranges_add_prefix, __VA_ARGS__)
-#define ranges_finish(...)	  CALL(ranges_finish, __VA_ARGS__)
-#define ranges_union(to, ...)	  (*(to) = RANGES_EMPTY, CALL(ranges_union, to, __VA_ARGS__))
-#define ranges_subtract(to, ...)  (*(to) = RANGES_EMPTY, CALL(ranges_subtract, to, __VA_ARGS__))
-#define ranges_intersect(to, ...) (*(to) = RANGES_EMPTY, CALL(ranges_intersect, to, __VA_ARGS__))
-#define state_allowed(...)	  CALL(state_allowed, __VA_ARGS__)
-#define state_bans_sets(...)	  CALL(state_bans_sets, __VA_ARGS__)
-#define state_ban_get(...)	  CALL(state_ban_get, __VA_ARGS__)
-#define state_ban_around(...)	  CALL(state_ban_around, __VA_ARGS__)
-#define state_bans_ending(...)	  CALL(state_bans_ending, __VA_ARGS__)
-#define state_lists(...)	  CALL(state_lists, __VA_ARGS__)
-#define state_list_whole_set(...) CALL(state_list_whole_set, __VA_ARGS__)
-#define state_set(...)		  CALL(state_set, __VA_ARGS__)
-#define state_commit(...)	  CALL(state_commit, __VA_ARGS__)
-#define owned_settle(...)	  CALL(owned_settle, __VA_ARGS__)
-#define edit_unban4(...)	  CALL(edit_unban4, __VA_ARGS__)
-#define edit_unban6(...)	  CALL(edit_unban6, __VA_ARGS__)
-#define edit_ban(...)		  CALL(edit_ban, __VA_ARGS__)
-#define edit_worthwhile(...)	  CALL(edit_worthwhile, __VA_ARGS__)
-#define ends_read(...)		  CALL(ends_read, __VA_ARGS__)
-#define ends_drop(...)		  CALL(ends_drop, __VA_ARGS__)
-#define grow(...)		  (fails("grow") ? NULL : grow(__VA_ARGS__))
-#define malloc(...)		  (fails("malloc") ? NULL : malloc(__VA_ARGS__))
+#define CALL(function, ...)	   (fails(#function) ?: function(__VA_ARGS__))
+#define ranges_add_prefix(...)	   CALL(ranges_add_prefix, __VA_ARGS__)
+#define ranges_finish(...)	   CALL(ranges_finish, __VA_ARGS__)
+#define ranges_union(to, ...)	   (*(to) = RANGES_EMPTY, CALL(ranges_union, to, __VA_ARGS__))
+#define ranges_subtract(to, ...)   (*(to) = RANGES_EMPTY, CALL(ranges_subtract, to, __VA_ARGS__))
+#define ranges_intersect(to, ...)  (*(to) = RANGES_EMPTY, CALL(ranges_intersect, to, __VA_ARGS__))
+#define state_allowed(...)	   CALL(state_allowed, __VA_ARGS__)
+#define state_allowed_waiting(...) CALL(given_waiting, __VA_ARGS__)
+#define state_bans_sets(...)	   CALL(state_bans_sets, __VA_ARGS__)
+#define state_ban_get(...)	   CALL(state_ban_get, __VA_ARGS__)
+#define state_ban_around(...)	   CALL(state_ban_around, __VA_ARGS__)
+#define state_bans_ending(...)	   CALL(state_bans_ending, __VA_ARGS__)
+#define state_lists(...)	   CALL(state_lists, __VA_ARGS__)
+#define state_list_whole_set(...)  CALL(state_list_whole_set, __VA_ARGS__)
+#define state_set(...)		   CALL(state_set, __VA_ARGS__)
+#define state_commit(...)	   CALL(state_commit, __VA_ARGS__)
+#define owned_settle(...)	   CALL(owned_settle, __VA_ARGS__)
+#define edit_unban4(...)	   CALL(edit_unban4, __VA_ARGS__)
+#define edit_unban6(...)	   CALL(edit_unban6, __VA_ARGS__)
+#define edit_ban(...)		   CALL(edit_ban, __VA_ARGS__)
+#define edit_worthwhile(...)	   CALL(edit_worthwhile, __VA_ARGS__)
+#define ends_read(...)		   CALL(ends_read, __VA_ARGS__)
+#define ends_drop(...)		   CALL(ends_drop, __VA_ARGS__)
+#define grow(...)		   (fails("grow") ? NULL : grow(__VA_ARGS__))
+#define malloc(...)		   (fails("malloc") ? NULL : malloc(__VA_ARGS__))
 
 #define live_map	 given_map
 #define live_map_failed	 given_map_failed
@@ -381,7 +397,7 @@ static void begin(struct state *s)
 {
 	memset(&given, 0, sizeof(given));
 	given.ends_room = 1000;
-	need = NULL;
+	need = excepted = NULL;
 	kernel_new(&kernels[0], s, 3);
 	in_force = (struct live){ .context = &own_context, .g = described(&kernels[0].g) };
 }
@@ -718,6 +734,12 @@ static void on_trial(void)
 	kernels[1].g.ends = 0;
 	batch("~46.0.0.7", "");
 	answers(&kernels[1].g, "46.0.0.7");
+	/* What an exception that waits lets through is dropped when that goes back, and no edit has that. */
+	excepted = "46.0.1.0/24";
+	batch("+46.0.2.0", "");
+	batch("+46.0.1.1 +46.0.2.1", "");
+	answers(&kernels[1].g, "46.0.2.1");
+	excepted = NULL;
 	/* A generation anew is what is on trial then. */
 	batch("+2001:db8:77::77", "");
 	built("nothing else came", false);
@@ -725,6 +747,16 @@ static void on_trial(void)
 	in_force.on_trial = 0;
 	built("a list came, and nothing is on trial", true);
 	batch("+2001:db8:77::78", "");
+	/* The one before has room for it by now. */
+	s = opened(true);
+	ENOUGH(s);
+	memory_release(&kernels[1].g);
+	kernel_new(&kernels[1], s, 2);
+	state_close(s);
+	in_force.on_trial = in_force.number;
+	batch("+2001:db8:77::79", "");
+	excepted = "2001:db8:77::/48";
+	batch("+2001:db8:77::80", "");
 	end();
 }
 

@@ -26,6 +26,7 @@
 #include "state/settle.h"
 #include "state/state.h"
 #include "state/bans.h"
+#include "state/until.h"
 
 #define FLOOD_LEAST 1024
 #define FLOOD_PART  256
@@ -307,6 +308,18 @@ static int edit_before(struct state *state, struct live *before, const struct to
 	return err;
 }
 
+/* It bans what an exception lets through that waits too: no edit has that. What is not known counts as if it did. */
+static bool bans_excepted(struct state *state, const struct touched *t)
+{
+	struct ranges waiting = RANGES_EMPTY, both = RANGES_EMPTY;
+	int err = state_allowed_waiting(state, &waiting) ?: ranges_intersect(&both, &t->banned, &waiting);
+	bool does = err || both.n4 || both.n6;
+
+	ranges_free(&waiting);
+	ranges_free(&both);
+	return does;
+}
+
 /*
  * What the kernel goes back to by itself gets the same bans, as far as it has room for them: otherwise they would not
  * be dropped from the deadline on, until a command has taken the change back in the state. Has it not?
@@ -319,7 +332,7 @@ static bool goes_without(struct state *state, const struct live *live, const str
 
 	if (!live->on_trial || live->number != live->on_trial)
 		return false;
-	is = live_open_before(live, &before) || edit_before(state, &before, t, guard, ends);
+	is = live_open_before(live, &before) || edit_before(state, &before, t, guard, ends) || bans_excepted(state, t);
 	live_close(&before);
 	return is;
 }
