@@ -276,8 +276,12 @@ bool errand_sent(const struct call *call, int input, int *status)
 		*status = fail("the service's process has begun it, and has not answered for %d s; whether it is done,"
 			       " 'xdp-bloom bans' shows",
 			       wait + ANSWER_MS / 1000);
-	} else if (input >= 0) {
-		lseek(input, from, SEEK_SET);
+	} else {
+		if (err_is(err, EPIPE))
+			warn("the service's process has begun it, and ended: it is done here, and may have been done"
+			     " before");
+		if (input >= 0)
+			lseek(input, from, SEEK_SET);
 	}
 	free(answer.parts);
 	close_fd(fd);
