@@ -653,6 +653,7 @@ static void word_for_word(void)
 	tell("a crowd", crowd, NULL, NULL, false);
 	tell("interrupted", interrupted, NULL, NULL, false);
 	tell("a group without a path", alone, NULL, "bans", false);
+	tell("an empty path", alone, "", NULL, false);
 	tell("no such group", alone, SOCKET, "nobodys", false);
 	memset(file, 'x', 108);
 	file[108] = '\0';

@@ -375,17 +375,21 @@ static void waits_for_the_command(void)
 {
 	static char some[1 << 20];
 	struct wire *w = calloc(1, sizeof(*w));
-	int command[2], talk[2], in = dup(0);
+	int command[2], talk[2], full[2], in = dup(0);
 	char text[8];
 
 	if (!w || in < 0 || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, command) ||
-	    socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, talk))
+	    socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, talk) ||
+	    socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, full))
 		abort();
+	while (write(full[0], some, sizeof(some)) > 0)
+		;
 	dup2(command[0], 0);
 	w->request = &request;
 	w->talk.fd = talk[0];
 	w->talk.open = true;
-	w->ear.fd = w->other.fd = -1;
+	/* These two still connect. */
+	w->ear.fd = w->other.fd = full[0];
 	w->read = &w->talk;
 	w->talk.since = w->other.since = 5;
 	now_given = 50000;
@@ -396,6 +400,8 @@ static void waits_for_the_command(void)
 	CHECK(!w->ended && w->talk.since == 50000 && w->other.since == 50000, "since %lld, and %lld",
 	      (long long)w->talk.since, (long long)w->other.since);
 	CHECK(read(talk[0], text, 8) == 4 && read(talk[1], text, 8) == 5, "it is heard, or not asked");
+	CHECK(!w->ear.open && !w->other.open, "one is open: %d, %d", w->ear.open, w->other.open);
+	w->ear.fd = w->other.fd = -1;
 	/* It speaks to nobody any more. */
 	close(command[1]);
 	turn(w);
@@ -407,8 +413,10 @@ static void waits_for_the_command(void)
 	dup2(in, 0);
 	close(in);
 	close(command[0]);
-	close(talk[0]);
-	close(talk[1]);
+	for (int i = 0; i < 2; i++) {
+		close(talk[i]);
+		close(full[i]);
+	}
 	no_memory = true;
 	CHECK(err_is(wire_run(&request), ENOMEM), "it runs without memory");
 	no_memory = false;

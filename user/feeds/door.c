@@ -94,6 +94,8 @@ static int find_path(struct door *d, const char *path)
 	char directory[sizeof(d->path)];
 	int n;
 
+	if (path && !*path)
+		return because(-EINVAL, "follow socket: a path is missing");
 	if (!path && d->for_group)
 		return because(-EINVAL,
 			       "nobody but root gets into %s: for a group the socket lies elsewhere, such as"

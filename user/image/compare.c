@@ -22,8 +22,7 @@ void side_free(struct side *side)
 {
 	ranges_free(&side->set);
 	free(side->tags);
-	if (side->is_image)
-		image_close(&side->image);
+	image_close(&side->image);
 }
 
 static double set_bits(const __u64 *a, const __u64 *b, __u64 words)
