@@ -333,6 +333,43 @@ late_changes() {
 	grep -q "$late" err || fail "it is let through, and that is not said: $(cat err)"
 }
 
+# A batch of which a ban waits, or beside which one does: what of it does not wait is in what the kernel goes back to.
+late_beside_bans() {
+	local late="what waits for confirmation goes back without this" lines watcher trial
+
+	need pgrep
+	echo 45.0.0.1 >list
+	echo 46.0.0.1 >other
+	bloom load list list
+	for lines in 'add 99.9.9.8\ndel 99.9.8.9\nload other other --confirm 3\n' \
+		'add 99.9.9.8\nadd 99.9.9.2 --confirm 3\ndel 99.9.8.9\n'; do
+		[[ $lines = *99.9.9.2* ]] || bloom add 99.9.9.1 --confirm 1h
+		bloom add 99.9.8.9 --ttl 1h
+		# shellcheck disable=SC2059 # lines
+		printf "$lines" >lines
+		bloom batch lines
+		! grep -q "$late" err || fail "its bans are all there: $(cat err)"
+		verdicts 99.9.9.8=drop 99.9.8.9=pass
+		for watcher in $(pgrep -f "^xdp-bloom -S $XDP_BLOOM_STATE .*--watch"); do
+			kill -KILL "$watcher"
+		done
+		trial=$(get .generation show)
+		wait_until "the generation before" in_force_is_not "$trial"
+		verdicts 45.0.0.1=drop 46.0.0.1=pass 99.9.9.2=pass 99.9.9.8=drop 99.9.8.9=pass
+		bloom restore
+		verdicts 45.0.0.1=drop 46.0.0.1=pass 99.9.9.2=pass 99.9.9.8=drop 99.9.8.9=pass
+		[[ $lines = *99.9.9.2* ]] || bloom confirm
+		bloom del 99.9.9.8
+	done
+	printf 'add 99.9.9.8\nadd 99.9.9.1 --confirm 1h\nload third other\n' >lines
+	bloom batch lines
+	is "$(grep -c "$late" err)" 1 "how often it says that a list is missing: $(cat err)"
+	bloom confirm
+	printf 'add 99.9.7.0/24\nadd 99.9.7.1 --confirm 1h\n' >lines
+	bloom batch lines
+	is "$(grep -c "$late" err)" 1 "how often it says that a wider ban is missing: $(cat err)"
+}
+
 # Who wants it attached is told that it may go.
 attached_for_a_while() {
 	veth 0
@@ -724,4 +761,4 @@ is_away() {
 	[ ! "/proc/$away/ns/net" -ef /proc/self/ns/net ]
 }
 
-run_cases waits_in_a_stream late_bans late_changes attached_for_a_while cannot_go_back goes_together goes_one_after_the_other goes_with_exceptions goes_with_wide_exceptions goes_with_many_scopes goes_back_over_a_need goes_back_with_others begins_with_nothing restarts_on_trial every_verb beside_an_image of_before renamed date_set_forward confirmed confirm_cut_short confirm_takes_long another_root banned_meanwhile unpinned_at_once too_late of_an_older_state broken_sessions
+run_cases waits_in_a_stream late_bans late_changes late_beside_bans attached_for_a_while cannot_go_back goes_together goes_one_after_the_other goes_with_exceptions goes_with_wide_exceptions goes_with_many_scopes goes_back_over_a_need goes_back_with_others begins_with_nothing restarts_on_trial every_verb beside_an_image of_before renamed date_set_forward confirmed confirm_cut_short confirm_takes_long another_root banned_meanwhile unpinned_at_once too_late of_an_older_state broken_sessions

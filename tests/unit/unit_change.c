@@ -35,7 +35,7 @@ static struct shows shows = { "tests/unit/unit_change.txt", known, sizeof(known)
 
 static const char *fails; /* that call does */
 static bool silent;	  /* how it begins and ends is said elsewhere */
-static int fails_with, pins, generation, overdue_n, bans_wait;
+static int fails_with, pins, generation, overdue_n;
 static jmp_buf out;
 
 static int call(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
@@ -76,6 +76,31 @@ static int made_overdue(struct overdue *overdue)
 	return call("what is overdue goes back");
 }
 
+static int made_touch(struct touched *t, const char *whose, struct addr first, unsigned int length)
+{
+	int err = call("touched%s, of IPv%d, /%u", whose, first.family, length);
+
+	if (err || !GROW(t->each.at, t->each.n))
+		return err ?: -ENOMEM;
+	t->each.at[t->each.n++] = (struct prefix){ first, length };
+	return 0;
+}
+
+static void made_free(struct touched *t)
+{
+	prefixes_free(&t->each);
+	call("what is touched is freed");
+}
+
+static void made_before(const struct touched *t, bool more)
+{
+	char text[PREFIX_TEXT_MAX];
+
+	call("what was before has it%s", more ? ", and lacks more" : "");
+	for (size_t i = 0; i < t->each.n && !silent; i++)
+		printf("    %s\n", prefix_text(text, t->each.at[i].first, (int)t->each.at[i].length));
+}
+
 static int made_apply(const struct change *c, const struct apply_options *o)
 {
 	CHECK(o->guard == &c->guard, "another guard");
@@ -94,43 +119,42 @@ __attribute__((noreturn)) static void made_exit(int status)
 	longjmp(out, 1);
 }
 
-#define kernel_ready(context)		    call("the kernel is made ready")
-#define state_open(state, context, change)  made_open(state, context, change)
-#define state_close(state)		    ((void)call("the state is closed"))
-#define pins_leave(context)		    ((void)call("pins are left"))
-#define pins_are_there(context)		    (call("are pins there?"), pins)
-#define live_open(live, context)	    made_look(live)
-#define live_close(live)		    ((void)call("the kernel is left"))
-#define catch_up(state, live, at_least)	    call("caught up, at least %d", (int)(at_least))
-#define attach_complete(change)		    ((void)call("attached, completely"))
-#define own_names_settle(state)		    call("names are settled")
-#define ports_settle(change)		    call("ports are settled")
-#define ports_attach(change)		    ((void)call("ports are attached"))
-#define touched_add(touched, first, length) ((void)(touched), call("touched, of IPv%d, /%u", (first).family, length))
-#define touched_divide(touched, state)	    call("what is touched is divided")
-#define touched_free(touched)		    ((void)call("what is touched is freed"))
-#define guard_force(guard, set)		    call("forced: a set")
-#define guard_force_prefix(guard, first, n) call("forced: of IPv%d, /%u", (first).family, n)
-#define guard_free(guard)		    ((void)call("the guard is freed"))
-#define kernel_zero_label(context, label)   call("label %d is 0 again", label)
-#define list_succeeded(context, list)	    ((void)call("'%s' has succeeded", list))
-#define overdue_undo(overdue, state, due)   made_overdue(overdue)
-#define overdue_end(overdue, live, err)	    made_overdue_end(live, err)
-#define account_judge_returned(change)	    call("words that came back are judged")
-#define accounts_put(change)		    call("accounts are put")
-#define accounts_free(accounts)		    ((void)call("accounts are freed"))
-#define apply_goes_back(state, live)	    call("can it go back?")
-#define apply_with(state, live, options)    made_apply(change, options)
-#define bans_into_force(state, live, ...)   call("bans into force")
-#define state_pending_any(state, kind)	    (call("does any wait of kind %d?", kind), bans_wait)
-#define before_has_it(state, live, touched, guard, more) \
-	((void)call("what was before has it%s", (more) ? ", and lacks more" : ""))
-#define jail_made(context, jail, number) ((void)call("the detector's are said, of %d", (int)(number)))
-#define jail_free(jail)			 ((void)call("the detector's are freed"))
-#define signal(which, how)		 ((void)call("signal %d is ignored: %d", which == SIGPIPE, how == SIG_IGN))
-#define grow(array, n, size)		 (call("grow") ? NULL : grow(array, n, size))
-#define calloc(n, size)			 (call("calloc") ? NULL : calloc(n, size))
-#define _exit(status)			 made_exit(status)
+#define kernel_ready(context)				 call("the kernel is made ready")
+#define state_open(state, context, change)		 made_open(state, context, change)
+#define state_close(state)				 ((void)call("the state is closed"))
+#define pins_leave(context)				 ((void)call("pins are left"))
+#define pins_are_there(context)				 (call("are pins there?"), pins)
+#define live_open(live, context)			 made_look(live)
+#define live_close(live)				 ((void)call("the kernel is left"))
+#define catch_up(state, live, at_least)			 call("caught up, at least %d", (int)(at_least))
+#define attach_complete(change)				 ((void)call("attached, completely"))
+#define own_names_settle(state)				 call("names are settled")
+#define ports_settle(change)				 call("ports are settled")
+#define ports_attach(change)				 ((void)call("ports are attached"))
+#define whose(touched)					 (strcmp(#touched, "rest") ? "" : " for good")
+#define touched_add(touched, first, length)		 made_touch(touched, whose(touched), first, length)
+#define touched_divide(touched, state)			 call("what is touched%s is divided", whose(touched))
+#define touched_free(touched)				 made_free(touched)
+#define guard_force(guard, set)				 call("forced: a set")
+#define guard_force_prefix(guard, first, n)		 call("forced: of IPv%d, /%u", (first).family, n)
+#define guard_free(guard)				 ((void)call("the guard is freed"))
+#define kernel_zero_label(context, label)		 call("label %d is 0 again", label)
+#define list_succeeded(context, list)			 ((void)call("'%s' has succeeded", list))
+#define overdue_undo(overdue, state, due)		 made_overdue(overdue)
+#define overdue_end(overdue, live, err)			 made_overdue_end(live, err)
+#define account_judge_returned(change)			 call("words that came back are judged")
+#define accounts_put(change)				 call("accounts are put")
+#define accounts_free(accounts)				 ((void)call("accounts are freed"))
+#define apply_goes_back(state, live)			 call("can it go back?")
+#define apply_with(state, live, options)		 made_apply(change, options)
+#define bans_into_force(state, live, ...)		 call("bans into force")
+#define before_has_it(state, live, touched, guard, more) made_before(touched, more)
+#define jail_made(context, jail, number)		 ((void)call("the detector's are said, of %d", (int)(number)))
+#define jail_free(jail)					 ((void)call("the detector's are freed"))
+#define signal(which, how)				 ((void)call("signal %d is ignored: %d", which == SIGPIPE, how == SIG_IGN))
+#define grow(array, n, size)				 (call("grow") ? NULL : grow(array, n, size))
+#define calloc(n, size)					 (call("calloc") ? NULL : calloc(n, size))
+#define _exit(status)					 made_exit(status)
 #include "change/change.c"
 
 static struct context context;
@@ -384,20 +408,76 @@ static void partly_waits(void)
 	static const struct apply_options plain;
 
 	for (int lines = 1; lines < 4; lines++)
-		for (int waiting = 0; waiting <= lines; waiting++)
-			for (bans_wait = 0; bans_wait < 2; bans_wait++) {
-				struct change *change = context.joined = begun_silently();
+		for (int waiting = 0; waiting <= lines; waiting++) {
+			struct change *change = context.joined = begun_silently();
 
-				printf(" %d of %d lines, and%s bans, wait\n", waiting, lines, bans_wait ? "" : " no");
-				for (int line = 0; line < lines; line++) {
-					CHECK(!change_begin(&change, &context), "it is another");
-					change->line_waits = change->line_waits || line < waiting;
-					change->waits = waiting ? 60 : 0;
-					CHECK(!change_commit(change, &plain), "it fails");
-				}
-				CHECK(!change_join_end(&context, 0, made), "it fails");
+			printf(" %d of %d lines wait\n", waiting, lines);
+			for (int line = 0; line < lines; line++) {
+				CHECK(!change_begin(&change, &context), "it is another");
+				change->line_waits = change->line_waits || line < waiting;
+				change->waits = waiting ? 60 : 0;
+				CHECK(!change_commit(change, &plain), "it fails");
 			}
-	bans_wait = 0;
+			CHECK(!change_join_end(&context, 0, made), "it fails");
+		}
+}
+
+/* Each word a line: '~' waits, '=' is of lists. */
+static void batch(const char *lines)
+{
+	static const struct apply_options plain;
+	struct change *change = context.joined = begun_silently();
+	bool waits = strchr(lines, '~') != NULL;
+	int err = 0;
+
+	printf(" %s\n", lines);
+	silent = true;
+	for (const char *at = lines; *at && !err; at += strspn(at, " ")) {
+		size_t n = strcspn(at, " "), mark = strspn(at, "~=");
+		struct addr first;
+		unsigned int length;
+
+		CHECK(!change_begin(&change, &context), "it is another");
+		change->waits = waits ? 60 : 0;
+		change->line_waits = *at == '~';
+		if (n > mark)
+			err = CHECK(!prefix_parse(at + mark, n - mark, &first, &length), "%s", lines)
+				      ? change_touch(change, first, length)
+				      : -EINVAL;
+		err = err ?: change_commit(change, mark ? &plain : NULL);
+		at += n;
+	}
+	silent = false;
+	err = change_join_end(&context, err, made);
+	printf("  = %s\n", err ? errno_text(err) : "done");
+}
+
+/* A ban that waits is not in what comes back, and one that does not is, or it is said. */
+static void bans_that_wait(void)
+{
+	static const char *const all[] = {
+		"10.0.0.1 ~",
+		"10.0.0.1 =",
+		"~10.0.0.1",
+		"~10.0.0.1 10.0.0.2",
+		"10.0.0.2 ~10.0.0.1",
+		"~10.0.0.1 10.0.0.2 ~10.0.0.3 2001:db8::1 ~2001:db8:1::/48 10.0.0.4",
+		"10.0.0.2 ~10.0.0.1 =",
+		"~10.0.0.0/24 10.0.0.1 10.0.1.1",
+		"10.0.0.0/24 ~10.0.0.1",
+		"~2001:db8::1 2001:db8::/32",
+		"10.0.0.1 ~10.0.0.1",
+	};
+	static const char *const failing[] = { "touched for good", "what is touched for good is divided", "grow" };
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
+		batch(all[i]);
+	for (size_t i = 0; i < sizeof(failing) / sizeof(*failing); i++) {
+		fails = failing[i];
+		fails_with = -EIO;
+		batch("~10.0.0.1 10.0.0.2 10.0.0.3");
+		fails = NULL;
+	}
 }
 
 static void word_for_word(void)
@@ -410,6 +490,7 @@ static void word_for_word(void)
 		{ "commits", commits },
 		{ "joined", joined },
 		{ "a part of it waits", partly_waits },
+		{ "bans that wait", bans_that_wait },
 	};
 
 	shows_scenes(&shows, scenes, sizeof(scenes) / sizeof(*scenes), works);

@@ -256,6 +256,8 @@ static void entry_bounds(void)
 	CHECK(entry_fault(&e) && !strcmp(entry_fault(&e), "its number is none"), "%s", entry_fault(&e));
 	e = ENTRY("n", "5", "n", "x", "", "NULL");
 	CHECK(entry_fault(&e) && !strcmp(entry_fault(&e), "its number is none"), "%s", entry_fault(&e));
+	e = ENTRY("e", "0123456789abcdeg", "n", "5", "o", "=");
+	CHECK(entry_fault(&e) && !strcmp(entry_fault(&e), "its epoch is none"), "%s", entry_fault(&e));
 	e = ENTRY("ee", "x", "nn", "x", PLACE, "o", "=");
 	CHECK(!entry_fault(&e), "%s", entry_fault(&e));
 	e = (struct entry){ 0 };

@@ -150,7 +150,7 @@ static bool counts_fit(const struct image *image)
 	return fit && CHECK(image->g.keys6 == n, "%llu keys of IPv6, not %zu", image->g.keys6, n);
 }
 
-static bool unite(bool exact, int family, bool same, unsigned int ranges)
+static bool unite_drawn(bool exact, int family, bool same)
 {
 	struct settings settings = SETTINGS_DEFAULT;
 	struct image first = { 0 }, second = { 0 }, image = { 0 };
@@ -159,7 +159,6 @@ static bool unite(bool exact, int family, bool same, unsigned int ranges)
 
 	settings.exact = exact;
 	settings.headroom = 10;
-	draw(family, ranges);
 	if (!make(0, &settings, same, NULL) || image_open(&first, path[0], "first", true) ||
 	    !make(1, &settings, same, &first) || image_open(&second, path[1], "second", true))
 		goto out;
@@ -186,6 +185,12 @@ out:
 	return ok;
 }
 
+static bool unite(bool exact, int family, bool same, unsigned int ranges)
+{
+	draw(family, ranges);
+	return unite_drawn(exact, family, same);
+}
+
 /* Of either family and of both; an image is megabytes, so that rounds are few. */
 static void unions(bool exact, bool same)
 {
@@ -201,6 +206,14 @@ static void exact_unions(void)
 {
 	unions(true, false);
 	unions(true, true);
+}
+
+/* The same one in both: the least that a roster can hold. */
+static void one_host(void)
+{
+	draw(4, 0);
+	half[1].range[0].lo = half[1].range[0].hi = both.range[1].lo = both.range[1].hi = half[0].range[0].lo;
+	CHECK(unite_drawn(true, 4, true), "not united");
 }
 
 /* Which lists they have in common is settled before, as in exact ones. */
@@ -443,6 +456,7 @@ int main(void)
 	static const struct ktap_case cases[] = {
 		{ "every difference", every_difference },
 		{ "exact unions", exact_unions },
+		{ "one host", one_host },
 		{ "unions of bits", unions_of_bits },
 		{ "bans go before shadows", bans_go_before_shadows },
 		{ "sets come back", sets_come_back },

@@ -73,6 +73,11 @@ int change_begin(struct change **change, struct context *context)
 
 int change_touch(struct change *change, struct addr first, unsigned int length)
 {
+	if (change->line_waits) {
+		if (!GROW(change->waiting.at, change->waiting.n))
+			return -ENOMEM;
+		change->waiting.at[change->waiting.n++] = (struct prefix){ first, length };
+	}
 	return touched_add(&change->touched, first, length);
 }
 
@@ -126,18 +131,55 @@ void change_succeeded(struct change *change, const char *list)
 		snprintf(change->succeeded[change->succeeded_n++], LIST_NAME_MAX, "%s", list);
 }
 
-/* What of a batch does not wait itself; where a ban does, nobody knows here which of them. */
+/* What was touched and does not wait. more: something else did, within what waits, and no edit can have it. */
+static int touched_for_good(const struct change *change, struct touched *rest, bool *more)
+{
+	const struct prefixes *all = &change->touched.each, *waiting = &change->waiting;
+	struct ranges wait = RANGES_EMPTY;
+	int err = 0;
+
+	for (size_t i = 0; i < waiting->n && !err; i++)
+		err = ranges_add_prefix(&wait, waiting->at[i].first, waiting->at[i].length);
+	err = err ?: ranges_finish(&wait);
+	for (size_t i = 0, w = 0; i < all->n && !err; i++) {
+		const struct prefix *p = &all->at[i];
+
+		if (w < waiting->n && !prefix_order(p, &waiting->at[w]))
+			w++;
+		else if (ranges_touch(&wait, p->first, p->length))
+			*more = true;
+		else
+			err = touched_add(rest, p->first, p->length);
+	}
+	ranges_free(&wait);
+	return err ?: touched_divide(rest, change->state);
+}
+
+/* What does not wait itself. */
 static void bring_into_before(struct change *change)
 {
-	if (!change->waits || !state_pending_any(change->state, PENDING_BAN))
-		before_has_it(change->state, &change->live, &change->touched, &change->guard,
-			      !change->waits || change->lasts);
+	bool more = !change->waits || change->lasts;
+	struct touched rest = { 0 };
+
+	if (!change->waiting.n) {
+		before_has_it(change->state, &change->live, &change->touched, &change->guard, more);
+		return;
+	}
+	if (touched_for_good(change, &rest, &more)) {
+		touched_free(&rest);
+		more = true;
+	}
+	before_has_it(change->state, &change->live, &rest, &change->guard, more);
+	touched_free(&rest);
 }
 
 static int commit(struct change *change)
 {
 	struct overdue overdue = { 0 };
-	int err = overdue_undo(&overdue, change->state, change->due) ?: account_judge_returned(change) ?:
+	int err;
+
+	change->line_waits = false;
+	err = overdue_undo(&overdue, change->state, change->due) ?: account_judge_returned(change) ?:
 		  accounts_put(change) ?: touched_divide(&change->touched, change->state);
 
 	change->options.guard = &change->guard;
@@ -188,6 +230,7 @@ void change_end(struct change *change)
 	state_close(change->state);
 	live_close(&change->live);
 	touched_free(&change->touched);
+	prefixes_free(&change->waiting);
 	guard_free(&change->guard);
 	jail_free(&change->jail);
 	accounts_free(&change->accounts);

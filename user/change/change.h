@@ -27,10 +27,11 @@ struct change {
 	struct jail jail;
 	struct accounts accounts;
 	bool zero[LABELS];
-	bool ports_came; /* and have an entry, but no filter yet (ports.h) */
-	long waits;	 /* something of it waits for confirmation, for so many seconds; 0: nothing does */
-	bool line_waits; /* of a batch: so does something of the line that is worked on */
-	bool lasts;	 /* a line of it builds, and nothing of that waits */
+	bool ports_came;	 /* and have an entry, but no filter yet (ports.h) */
+	long waits;		 /* something of it waits for confirmation, for so many seconds; 0: nothing does */
+	bool line_waits;	 /* of a batch: so does something of the line that is worked on */
+	struct prefixes waiting; /* what lines that wait have touched, in that order */
+	bool lasts;		 /* a line of it builds, and nothing of that waits */
 	char (*succeeded)[LIST_NAME_MAX]; /* lists of a batch, whose refusals end with it */
 	size_t succeeded_n;
 	int64_t due, deadline; /* by clock_boot(), and by the date */

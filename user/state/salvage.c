@@ -198,8 +198,6 @@ static bool salvage_table(struct salvage *s, const char *table, bool always)
 	columns = ask(s->to->db, "SELECT * FROM \"%w\"", table);
 	n = sqlite3_column_count(columns);
 	sqlite3_finalize(columns);
-	if (!n)
-		return false;
 	snprintf(sql, sizeof(sql), "INSERT OR IGNORE INTO \"%%w\" VALUES (?%.*s)", 2 * (n - 1), more);
 	s->put = ask(s->to->db, sql, table);
 	if (!s->put)
