@@ -125,7 +125,7 @@ shortens() {
 	is "$(get '.shortened' add 45.0.0.2 --ttl 1m --replace)" '[{"prefix":"45.0.0.2","expired":null}]' "what ends sooner, as JSON"
 }
 
-# Who bans again knows seldom what there is: neither an end nor a reason is lost.
+# Who bans again knows seldom what there is: no end is lost, nor the reason of the ban that lasts longer.
 keeps_what_there_is() {
 	bloom add 45.0.0.1 --reason 'never again'
 	bloom add 45.0.0.2 --ttl 2h --reason spam
@@ -139,9 +139,14 @@ keeps_what_there_is() {
 	is "$(get '[.[]|.reason]' bans)" '["never again","spam","jail","jail"]' "the reasons"
 	is "$(get '[.[1,2]|.seconds_left/1000|round]' bans)" '[7,4]' "what is left of them"
 	bloom add 45.0.0.{1,2} --ttl 3h --reason other
-	grep -q "45.0.0.1 is banned for 'never again' already: that reason stays, and so do those of 1 others" err ||
+	grep -q "45.0.0.1 is banned for 'never again' already: that reason stays; --replace" err || fail "it says: $(cat err)"
+	grep -q "45.0.0.2 was banned for 'spam': this ban ends later, and that reason is gone$" err ||
 		fail "it says: $(cat err)"
-	is "$(get '[.[1]|.reason,(.seconds_left/1000|round)]' bans)" '["spam",11]' "a longer time and the reason"
+	is "$(get '[.[1]|.reason,(.seconds_left/1000|round)]' bans)" '["other",11]' "a longer time and its reason"
+	is "$(get '[.former_reasons[]|.prefix,.reason]' add 45.0.0.{2,3} --ttl 4h --reason '')" \
+		'["45.0.0.2","other","45.0.0.3","jail"]' "reasons that are gone"
+	is "$(get '[.[1,2]|.reason]' bans)" '[null,null]' "a longer time, and no reason"
+	bloom add 45.0.0.2 --ttl 5h --reason other
 	bloom add 45.0.0.{1,2} --ttl 10m
 	one_line "45.0.0.1 is banned without end already: that end stays, and so do those of 1 others; --replace shortens it"
 	is "$(get '[.kept,.renewed]' add 45.0.0.1 --force)" '[0,1]' "what --force does once more"

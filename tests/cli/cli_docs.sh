@@ -405,7 +405,7 @@ detector_page() {
 
 # With the programs that hand something over played by others.
 recipes() {
-	local ip action
+	local ip action how
 
 	in_path
 	for ip in 192.0.2.66 2001:db8::66; do
@@ -416,7 +416,18 @@ recipes() {
 		done
 		is "$(get length bans)" 0 "the bans"
 	done
-	# A ban made by another command outlives it.
+	# A ban made by another command outlives it, whichever was first.
+	for how in "" "--ttl 30d" "--reason mine"; do
+		sh -e -c "$(recipe fail2ban | sed -n "s/^actionban *= //p" |
+			sed "s/<ip>/192.0.2.66/; s/<bantime>/600/; s/<name>/sshd/")" || fail "actionban"
+		# shellcheck disable=SC2086 # words
+		bloom add 192.0.2.66 $how
+		one_line "192.0.2.66 was banned for 'fail2ban sshd': this ban ends later, and that reason is gone"
+		sh -e -c "$(recipe fail2ban | sed -n "s/^actionunban *= //p" | sed "s/<ip>/192.0.2.66/; s/<name>/sshd/")" 2>/dev/null ||
+			fail "actionunban"
+		verdicts 192.0.2.66=drop
+		bloom del 192.0.2.66
+	done
 	bloom add 192.0.2.66 --reason 'never again'
 	for action in actionban actionunban; do
 		sh -e -c "$(recipe fail2ban | sed -n "s/^$action *= //p" |

@@ -315,6 +315,8 @@ static void were_there(void)
 			in_both("add 46.0.0.1");
 			done = (struct banned){ .kept = 4, .ends = THEN, .reasons = bans + i, .reasons_n = n };
 			in_both("add 46.0.0.1");
+			done = (struct banned){ .renewed = 4, .ends = THEN, .former = bans + i, .former_n = n };
+			in_both("add 46.0.0.1");
 		}
 	types("add 46.0.0.1 --quiet");
 }

@@ -178,7 +178,7 @@ static void met(void)
 		const char *why, *reason; /* NULL: nothing is met */
 	} each[] = { { &plain, "new", "mine" },
 		     { &plain, "mine", NULL },
-		     { &plain, NULL, NULL },
+		     { &plain, NULL, "mine" },
 		     { &keeping, "new", NULL },
 		     { &replacing, "new", NULL } };
 
@@ -190,11 +190,12 @@ static void met(void)
 		another(50);
 		ENOUGH(!order(false, 3600) && near(left(why), 3600) && is_theirs(why));
 		banned = added_as(each[i].how, 7200, each[i].why);
-		CHECK(!banned.longer_n && banned.reasons_n == (each[i].reason != NULL), "%zu: %zu longer, %zu reasons",
-		      i, banned.longer_n, banned.reasons_n);
-		if (each[i].reason && banned.reasons_n)
-			CHECK(!strcmp(banned.reasons[0].reason, each[i].reason), "%zu: '%s'", i,
-			      banned.reasons[0].reason);
+		CHECK(!banned.longer_n && !banned.reasons_n && banned.former_n == (each[i].reason != NULL),
+		      "%zu: %zu longer, %zu reasons, %zu former ones", i, banned.longer_n, banned.reasons_n,
+		      banned.former_n);
+		if (each[i].reason && banned.former_n)
+			CHECK(!strcmp(banned.former[0].reason, each[i].reason), "%zu: '%s'", i,
+			      banned.former[0].reason);
 		CHECK(near(left(why), 7200) && !is_theirs(why), "%zu: %d s, '%s'", i, left(why), why);
 		banned_free(&banned);
 		end();
@@ -278,7 +279,7 @@ static void several(void)
 	ENOUGH(!order(false, 3600));
 	add(1200, NULL);
 	ENOUGH(!order(true, 3600));
-	CHECK(near(left(why), 1200) && !strcmp(why, "first"), "a longer one: %d s, '%s'", left(why), why);
+	CHECK(near(left(why), 1200) && !*why, "a longer one: %d s, '%s'", left(why), why);
 	ENOUGH(!order(false, 3600));
 	add_as(&keeping, 1800, "fourth");
 	ENOUGH(!order(true, 3600));
@@ -286,7 +287,7 @@ static void several(void)
 	      why);
 	ENOUGH(!order(false, 3600));
 	add(7200, "fifth");
-	CHECK(near(left(why), 7200) && !strcmp(why, "fourth"), "longer than all: %d s, '%s'", left(why), why);
+	CHECK(near(left(why), 7200) && !strcmp(why, "fifth"), "longer than all: %d s, '%s'", left(why), why);
 	add_as(&replacing, 60, "last");
 	ENOUGH(!order(false, 3600));
 	add_as(&replacing, 90, "at last");

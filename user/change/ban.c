@@ -30,25 +30,32 @@ static int note_one(struct ban **list, size_t *n, const struct ban *ban)
 	return 0;
 }
 
-/* Who bans again knows seldom what there is already: neither its end nor its reason is lost. */
+/*
+ * Who bans again knows seldom what there is already: its end is not lost. Of two reasons that of the longer ban stays,
+ * as whoever takes the other one back must not end that with it.
+ */
 static void join(struct ban *ban, const struct ban *old)
 {
-	if (ban_ends_later(old, ban)) {
+	bool longer = ban_ends_later(old, ban);
+
+	if (longer) {
 		ban->expires = old->expires;
 		ban->due = old->due;
 	}
-	if (old->reason[0])
+	if (longer || (old->reason[0] && !ban_ends_later(ban, old)))
 		memcpy(ban->reason, old->reason, sizeof(ban->reason));
 }
 
-/* Nor is it in silence. */
+/* Nor is anything else in silence. */
 static int say_met(const struct ban_options *o, const struct ban *old, const struct ban *ban, struct banned *n)
 {
 	int err = ban_ends_later(old, ban) ? note_one(&n->longer, &n->longer_n, old) : 0;
 
-	if (!err && o->reason && old->reason[0] && strcmp(old->reason, ban->reason) != 0)
-		err = note_one(&n->reasons, &n->reasons_n, old);
-	return err;
+	if (err || !old->reason[0] || !strcmp(old->reason, ban->reason))
+		return err;
+	if (ban_ends_later(ban, old))
+		return note_one(&n->former, &n->former_n, old);
+	return o->reason || !ban_ends_later(old, ban) ? note_one(&n->reasons, &n->reasons_n, old) : 0;
 }
 
 static int merge(const struct ban_options *o, const struct ban *old, struct ban *ban, struct banned *n)
@@ -113,6 +120,7 @@ void banned_free(struct banned *n)
 	free(n->shortened);
 	free(n->longer);
 	free(n->reasons);
+	free(n->former);
 }
 
 /* Two hundred years, which the kernel can count in ns. */

@@ -24,7 +24,8 @@ struct banned {
 	struct ban *shortened; /* as they were before */
 	struct ban *longer;    /* their ends stay, later than what was asked for */
 	struct ban *reasons;   /* their reasons stay, although another was given */
-	size_t shortened_n, longer_n, reasons_n;
+	struct ban *former;    /* their reasons are gone, as what was asked for ends later */
+	size_t shortened_n, longer_n, reasons_n, former_n;
 	int64_t ends; /* when those end now that became shorter */
 };
 

@@ -65,6 +65,12 @@ static void say_kept(const struct banned *n)
 	if (n->reasons_n)
 		warn("%s is banned for '%s' already: that reason stays%s; --replace puts yours there",
 		     prefix_text(text, n->reasons->first, (int)n->reasons->length), n->reasons->reason, others);
+	others[0] = '\0';
+	if (n->former_n > 1)
+		snprintf(others, sizeof(others), ", and so are those of %zu others", n->former_n - 1);
+	if (n->former_n)
+		warn("%s was banned for '%s': this ban ends later, and that reason is gone%s",
+		     prefix_text(text, n->former->first, (int)n->former->length), n->former->reason, others);
 }
 
 static void say_shortened(const struct banned *n)
@@ -210,13 +216,14 @@ int verb_add(const struct call *call)
 	if (err)
 		err = fail("add: %s; nothing was changed", reason(err));
 	else if (json)
-		err = out_json(call->context, json_pack("{s:I, s:I, s:I, s:I, s:o, s:o, s:o, s:O}", "generation",
+		err = out_json(call->context, json_pack("{s:I, s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:O}", "generation",
 							(json_int_t)kernel_live_generation(call->context), "added",
 							(json_int_t)n.added, "renewed", (json_int_t)n.renewed, "kept",
 							(json_int_t)n.kept, "shortened",
 							met_json(n.shortened, n.shortened_n, "expired"), "kept_ends",
 							met_json(n.longer, n.longer_n, "expires"), "kept_reasons",
-							met_json(n.reasons, n.reasons_n, NULL), "allowed", allowed));
+							met_json(n.reasons, n.reasons_n, NULL), "former_reasons",
+							met_json(n.former, n.former_n, NULL), "allowed", allowed));
 	else if (o->confirm.given)
 		err = out_confirm(call->context, "add", &o->confirm);
 	json_decref(allowed);
