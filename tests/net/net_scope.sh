@@ -358,6 +358,8 @@ what_cannot_be() {
 	refused "a port is a number up to 65535" load drop list --only tcp/70000
 	refused "only tcp, udp and sctp have ports" load drop list --only icmp/8
 	refused "--to '192.0.2.0/33'" load drop list --to 192.0.2.0/33
+	says "--to ::/80 takes what is sent to IPv4, too, as ::ffff:0:0/96" load wide list --to 2001:db8::/32,::/80
+	expect 0 "$XDP_BLOOM" test 192.0.2.7 --to 10.0.0.1
 	refused "no name of an interface" load drop list --on ./eth0
 	refused "give it alone" load drop list --only any,tcp
 	refused "an allow list bans nobody" load good list --allow --only tcp/22
@@ -371,6 +373,19 @@ what_cannot_be() {
 	ip addr add 203.0.113.77/32 dev lo
 	echo 203.0.113.77 >own
 	refused "this machine" load own own --only tcp/22
+}
+
+# Without the service the next command knows of an interface that came.
+by_interface_alone() {
+	a_list
+	bloom load bad list --on edge0
+	veth 0
+	bloom attach edge0
+	send 0 -b banned -c clean
+	ip link del edge0
+	veth 0
+	bloom restore
+	send 0 -b banned -c clean
 }
 
 by_interface() {
@@ -433,4 +448,4 @@ what_it_needs() {
 	verdicts 45.50.0.2=pass
 }
 
-run_cases all_at_once "all_at_once --shared" sshd_alone "by_destination auto" "by_destination tc" what_leaves live_bans live_bans_said live_bans_apart what_is_said kept what_cannot_be what_it_needs by_interface
+run_cases all_at_once "all_at_once --shared" sshd_alone "by_destination auto" "by_destination tc" what_leaves live_bans live_bans_said live_bans_apart what_is_said kept what_cannot_be what_it_needs by_interface_alone by_interface

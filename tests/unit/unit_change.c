@@ -23,6 +23,7 @@
 #include "kernel/counters.h"
 #include "kernel/pins.h"
 #include "kernel/root.h"
+#include "kernel/scopes.h"
 #include "state/failed.h"
 
 #include "shown.h"
@@ -35,7 +36,7 @@ static struct shows shows = { "tests/unit/unit_change.txt", known, sizeof(known)
 
 static const char *fails; /* that call does */
 static bool silent;	  /* how it begins and ends is said elsewhere */
-static int fails_with, pins, generation, overdue_n;
+static int fails_with, pins, generation, overdue_n, scoped;
 static jmp_buf out;
 
 static int call(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
@@ -68,6 +69,7 @@ static void made_look(struct live *live)
 {
 	call("the kernel is looked at, meta %d", live->meta);
 	live->g.number = (unsigned long long)generation;
+	live->g.scoped = scoped;
 }
 
 static int made_overdue(struct overdue *overdue)
@@ -128,6 +130,7 @@ __attribute__((noreturn)) static void made_exit(int status)
 #define live_close(live)				 ((void)call("the kernel is left"))
 #define catch_up(state, live, at_least)			 call("caught up, at least %d", (int)(at_least))
 #define attach_complete(change)				 ((void)call("attached, completely"))
+#define kernel_scopes_follow(context)	    call("scopes follow their interfaces")
 #define own_names_settle(state)				 call("names are settled")
 #define ports_settle(change)				 call("ports are settled")
 #define ports_attach(change)				 ((void)call("ports are attached"))
@@ -161,6 +164,7 @@ static struct context context;
 
 static void works(void)
 {
+	scoped = 0;
 	context = (struct context)CONTEXT_DEFAULT;
 	errand.declined = false;
 	fails = NULL;
@@ -217,11 +221,13 @@ static void begins(void)
 		{ "caught up", -EIO },
 		{ "names", -EIO },
 		{ "ports", -EIO },
+		{ "scopes", -EIO },
 	};
 
 	for (size_t i = 0; i < sizeof(each) / sizeof(*each); i++)
 		for (pins = 1; pins >= 0; pins--) {
 			printf(" %s fails; pins %d\n", each[i].fails ?: "nothing", pins);
+			scoped = i + 1 == sizeof(each) / sizeof(*each);
 			fails = each[i].fails;
 			fails_with = each[i].with;
 			ends(begun());

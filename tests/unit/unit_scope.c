@@ -169,11 +169,13 @@ static bool naive_takes(const struct scope *s, const struct scope_asked *p)
 		rule |= s->only[i].protocol == p->protocol &&
 			((s->only[i].lo == 0 && s->only[i].hi == 65535) ||
 			 (p->port_given && p->port >= s->only[i].lo && p->port <= s->only[i].hi));
+	/* All of IPv4 lies in IPv6 as ::ffff:0:0/96. */
 	for (size_t i = 0; i < s->to_n; i++) {
 		ip6 size = (ip6)1 << ((s->to[i].first.family == 4 ? 32 : 128) - s->to[i].length);
+		ip6 first = s->to[i].first.num + (s->to[i].first.family == 4 ? (ip6)0xffff << 32 : 0);
+		ip6 to = p->to.num + (p->to.family == 4 ? (ip6)0xffff << 32 : 0);
 
-		net |= s->to[i].first.family == p->to.family && p->to.num >= s->to[i].first.num &&
-		       p->to.num - s->to[i].first.num < size;
+		net |= to >= first && to - first < size;
 	}
 	for (size_t i = 0; i < s->on_n; i++)
 		name |= !strcmp(s->on[i], p->on);

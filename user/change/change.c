@@ -19,6 +19,7 @@
 #include "kernel/counters.h"
 #include "kernel/pins.h"
 #include "kernel/root.h"
+#include "kernel/scopes.h"
 #include "state/failed.h"
 
 void change_check(const struct context *context, bool words)
@@ -63,7 +64,9 @@ int change_begin_at(struct change **change, struct context *context, time_t at_l
 	if (err || errand.declined)
 		return err;
 	attach_complete(c);
-	return own_names_settle(c->state) ?: ports_settle(c);
+	/* Where no service has seen that an interface came. */
+	err = c->live.g.scoped ? kernel_scopes_follow(context) : 0;
+	return err ?: own_names_settle(c->state) ?: ports_settle(c);
 }
 
 int change_begin(struct change **change, struct context *context)

@@ -163,6 +163,21 @@ static bool covers(const struct prefix *a, const struct prefix *b)
 	       !((a->first.num ^ b->first.num) & ~addr_mask(a->first.family, a->length));
 }
 
+/* An IPv4 destination is one of ::ffff:0:0/96, as a packet has it that is sent to a mapped address. */
+static struct prefix as_6(struct prefix p)
+{
+	if (p.first.family == 6)
+		return p;
+	return (struct prefix){ { (ip6)0xffff << 32 | p.first.num, 6 }, p.length + 96 };
+}
+
+bool scope_net_holds_4(const struct prefix *net)
+{
+	struct prefix all = as_6((struct prefix){ { 0, 4 }, 0 });
+
+	return net->first.family == 6 && covers(net, &all);
+}
+
 static void tidy(struct scope *s)
 {
 	size_t n = 0;
@@ -306,9 +321,13 @@ enum scope_takes scope_takes(const struct scope *s, const struct scope_asked *as
 
 	if (s->to_n && !asked->to_given)
 		other = SCOPE_PERHAPS;
-	for (size_t i = 0; i < s->to_n && asked->to_given; i++)
-		if (covers(&s->to[i], &(struct prefix){ asked->to, addr_width(asked->to.family) }))
+	for (size_t i = 0; i < s->to_n && asked->to_given; i++) {
+		struct prefix net = as_6(s->to[i]);
+		struct prefix to = as_6((struct prefix){ asked->to, addr_width(asked->to.family) });
+
+		if (covers(&net, &to))
 			other = SCOPE_ALWAYS;
+	}
 	takes = other < takes ? other : takes;
 	other = s->on_n ? SCOPE_NEVER : SCOPE_ALWAYS;
 	if (s->on_n && !asked->on_given)

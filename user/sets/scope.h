@@ -43,6 +43,9 @@ int scope_add_only(struct scope *scope, const char *text);
 int scope_add_to(struct scope *scope, const char *text);
 int scope_add_on(struct scope *scope, const char *text);
 
+/* Is all of IPv4 in it, as ::ffff:0:0/96? */
+bool scope_net_holds_4(const struct prefix *net);
+
 /* In one order, so that equal scopes have equal texts. False: it has no room, and is longer than SCOPE_TEXT_MAX. */
 bool scope_text(char text[SCOPE_TEXT_MAX], const struct scope *scope);
 /* What scope_text() wrote. -EINVAL with the reason recorded. */

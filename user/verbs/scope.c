@@ -20,10 +20,23 @@ static int add_on(struct scope *scope, const char *names)
 	return err;
 }
 
+static int add_to(struct scope *scope, const char *nets)
+{
+	size_t n = scope->to_n;
+	int err = scope_add_to(scope, nets);
+	char text[PREFIX_TEXT_MAX];
+
+	for (; n < scope->to_n && !err; n++)
+		if (scope_net_holds_4(&scope->to[n]))
+			warn("--to %s takes what is sent to IPv4, too, as ::ffff:0:0/96",
+			     prefix_text(text, scope->to[n].first, (int)scope->to[n].length));
+	return err;
+}
+
 int read_scope(const struct option_spec *o, void *scope, const char *value)
 {
 	int err = !strcmp(o->name, "only") ? scope_add_only(scope, value)
-		  : !strcmp(o->name, "to") ? scope_add_to(scope, value)
+		  : !strcmp(o->name, "to") ? add_to(scope, value)
 					   : add_on(scope, value);
 
 	return err ? fail("%s", reason(err)) : 0;
