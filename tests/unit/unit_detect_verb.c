@@ -201,6 +201,9 @@ static void limits_of_words(void)
 	      "detect limit syn --then ban", "detect limit bytes 100Mbit --burst 4M", "detect", "detect limit udp none",
 	      "detect networks x8", "detect room --pps 2M --suspects 20k", "detect", "detect room --pps default",
 	      "detect --json", "detect networks off", "detect off", "detect off --json", "detect");
+	TYPES("detect on", "detect limit packets none", "detect limit bytes none", "detect limit syn none",
+	      "detect limit udp none", "detect limit icmp none", "detect limit fragments none", "detect",
+	      "detect networks x8", "detect");
 }
 
 static void of_interfaces(void)

@@ -211,6 +211,12 @@ static void the_way_there(void)
 	tells("nobody asked whether it is gone", 2, false);
 	ENOUGH(!mkdir("b", 0700));
 	tells("a directory on the way is made", 2, true);
+	/* A file is on the way. */
+	file_watch_begin(watch);
+	add("a/file/below", 3, false);
+	file_watch_end(watch);
+	ENOUGH(!unlink("a/file") && !mkdir("a/file", 0700));
+	tells("a directory in its place", 3, true);
 out:
 	end();
 }

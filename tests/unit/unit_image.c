@@ -363,6 +363,15 @@ static void numbers(void)
 		*number = before;
 	}
 	CHECK(!image_fault(&g), "it is changed");
+	/* One bucket is a size, and there is none of a roster that is not there. */
+	g.roster6_buckets = 1;
+	CHECK(!image_fault(&g), "one bucket: %s", image_fault(&g));
+	g.roster6 = 0;
+	g.version = generation_version(&g);
+	fault = image_fault(&g);
+	CHECK(fault && !strcmp(fault, "its roster has no size"), "buckets of no roster: %s", fault ?: "taken");
+	CHECK(image_bytes(&g, 255) - image_bytes(&g, 0) >= 255 * sizeof(struct image_list), "255 lists take %llu bytes",
+	      (unsigned long long)(image_bytes(&g, 255) - image_bytes(&g, 0)));
 	free(bytes);
 	memory_release(&made);
 }

@@ -192,6 +192,7 @@ static void how_long(void)
 	looks(1, 1, false);
 	looks(2.5, 1, false);
 	looks(0, 1, false);
+	looks(11, 1, true);
 	puts("-- it is told to end");
 	stop_at = 1500;
 	looks(2, 0, true);

@@ -151,8 +151,7 @@ static void ask_ancestors(struct learned *l)
 	int pid = errand.here ? errand.ssh_pid : own_session(text);
 	const char *session = errand.here ? errand.ssh : text;
 
-	if (*session)
-		own_learn(l, first_word(session), ssh_is, "environment of process %d", pid);
+	own_learn(l, first_word(session), ssh_is, "environment of process %d", pid);
 }
 
 /* The processes of a session may live on in screen or tmux: its connection must be there, too. */
