@@ -137,7 +137,10 @@ takes_the_place_of_lists() {
 	bloom load list list
 	bloom save image
 	there bloom load mine one --force
-	there refused "an image takes the place of all lists" load --image image
+	there refused "an image takes the place of all lists, and 'mine' is loaded; --force drops it" load --image image
+	there bloom allow 46.0.0.1
+	there bloom add 46.0.0.2
+	there refused "all lists and live bans, and 'mine' and 1 others are loaded; --force drops them" load --image image
 	there bloom load --image image --force
 	is "$(there get '[.[].name]' lists)" '["list"]' "the lists"
 	there refused "('xdp-bloom flush' ends the image and what is beside it)" load other list

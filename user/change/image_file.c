@@ -2,6 +2,7 @@
 #include "change/image_file.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/log.h"
@@ -79,6 +80,20 @@ static int nothing_waits(struct state *state)
 	return err;
 }
 
+/* Exceptions are a list, too. */
+static int nothing_is_dropped(const struct list_info *lists, size_t n, bool bans)
+{
+	char others[48] = "";
+
+	if (!n)
+		return bans ? because(-EPERM, "an image takes the place of live bans, too; --force drops them") : 0;
+	if (n > 1)
+		snprintf(others, sizeof(others), " and %zu others", n - 1);
+	return because(-EPERM, "an image takes the place of all lists%s, and '%s'%s %s loaded; --force drops %s",
+		       bans ? " and live bans" : "", lists[0].name, others, n == 1 ? "is" : "are",
+		       n == 1 && !bans ? "it" : "them");
+}
+
 static int drop_lists(struct change *change, bool force, long confirm)
 {
 	struct state *state = change->state;
@@ -92,11 +107,8 @@ static int drop_lists(struct change *change, bool force, long confirm)
 	err = err ?: state_lists(state, &lists, &n);
 	if (err)
 		return err;
-	if (!force && state_bans_any(state))
-		err = because(-EPERM, "an image takes the place of live bans, too; --force drops them");
-	if (!err && n && !force)
-		err = because(-EPERM, "an image takes the place of all lists, and %zu %s loaded; --force drops %s", n,
-			      n == 1 ? "is" : "are", n == 1 ? "it" : "them");
+	if (!force)
+		err = nothing_is_dropped(lists, n, state_bans_any(state));
 	for (size_t i = 0; i < n && !err; i++)
 		err = confirm ? change_pending_drop(change, lists[i].name, confirm)
 			      : state_list_drop(state, lists[i].name);
