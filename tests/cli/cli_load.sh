@@ -250,6 +250,79 @@ with sqlite3.connect("state/state.db") as db:
 	bloom load feed feed --if-changed
 }
 
+# meanwhile COMMAND...: what it says, a load that stops as it has begun to read, until `goes_on STATUS`.
+meanwhile() {
+	stopped_under calls -D -e trace=clone -e inject=clone:signal=STOP:when=1 "$XDP_BLOOM" "$@" >out 2>said
+	reading=$!
+}
+
+goes_on() {
+	local status=0
+
+	kill -CONT "$reading"
+	end_of "$reading" || status=$?
+	is "$status: $(tail -n 1 said)" "$1" "what a load says beside which something was done"
+}
+
+# A list is read before the lock is taken. What was done to it meanwhile is not undone, nor is its text taken for another's.
+undoes_nothing() {
+	local stays="2: xdp-bloom: list 'd' was loaded otherwise, or unloaded, while this was read: it stays so; nothing was loaded"
+	local how
+
+	need strace
+	printf '45.0.1.%d\n' {1..9} >all
+	cp all bad
+	echo 46.0.0.1 >good
+	for how in --renew --if-changed ""; do
+		bloom load d bad
+		echo 45.0.0.2 >>bad
+		# shellcheck disable=SC2086 # none, or one
+		meanwhile load d bad $how
+		bloom unload d
+		bloom load d good --allow
+		goes_on "$stays"
+		is "$(get '[.[]|.name,.kind,.addresses]' lists)" '["d","allow","1"]' "the list after load $how"
+		bloom unload d
+		bloom load d bad
+		echo 45.0.0.3 >>bad
+		# shellcheck disable=SC2086
+		meanwhile load d bad $how
+		bloom unload d
+		# By hand it is asked for now.
+		if [ -n "$how" ]; then
+			goes_on "$stays"
+			is "$(get . lists)" '[]' "the lists after load $how"
+		else
+			goes_on "0: "
+			bloom unload d
+		fi
+		bloom load d good --allow
+		# shellcheck disable=SC2086
+		meanwhile load d good $how --skip-bad
+		bloom unload d
+		goes_on "$stays"
+		is "$(get . lists)" '[]' "exceptions that were unloaded, after load $how"
+		bloom load d bad
+		echo 45.0.0.4 >>bad
+		# shellcheck disable=SC2086
+		meanwhile load d bad $how
+		bloom shadow d
+		goes_on "0: "
+		is "$(get '[.[]|.kind,.addresses]' lists)" '["shadow","12"]' "a list that only counts by now, after load $how"
+		bloom unload d
+		cp all bad
+	done
+	# The service asks for what the list held as it looked.
+	bloom load d good --allow
+	expect 2 "$XDP_BLOOM" load d bad --renew
+	one_line "list 'd' was loaded otherwise"
+	expect 2 "$XDP_BLOOM" load d bad --if-changed
+	one_line "list 'd' was loaded otherwise"
+	bloom unload d
+	expect 2 "$XDP_BLOOM" load d bad --renew
+	bloom load d bad --if-changed
+}
+
 # What was granted is what was granted, not everything after.
 grants_no_more_than_was_asked() {
 	local eighths
@@ -740,7 +813,7 @@ leaves_nothing_behind() {
 	verdicts 192.0.2.1=drop
 }
 
-run_cases takes_rows leaves_nothing_behind takes_the_state_away shows_one_list shows_what_was_refused one_kind wide_exceptions asks_before_it_guesses leaves_bogons_out hides_what_a_link_led_to reads_no_file_of_the_kernel ends_with_what_has_no_end refuses_own_addresses knows_all_gateways refuses_big_changes refuses_wide_lists \
+run_cases takes_rows undoes_nothing leaves_nothing_behind takes_the_state_away shows_one_list shows_what_was_refused one_kind wide_exceptions asks_before_it_guesses leaves_bogons_out hides_what_a_link_led_to reads_no_file_of_the_kernel ends_with_what_has_no_end refuses_own_addresses knows_all_gateways refuses_big_changes refuses_wide_lists \
 	refuses_slow_poison grants_no_more_than_was_asked dry_run_changes_nothing skips_damaged_lines shadow_only_counts counts_by_list explains_every_list exceptions_without_a_roster goes_back_unconfirmed \
 	goes_back_late goes_back_by_its_own_clock goes_back_into_little_memory goes_back_without_a_build \
 	goes_back_at_the_second_try

@@ -215,6 +215,52 @@ too_old() {
 	verdicts 203.0.113.7=drop
 }
 
+# undoes_nothing: what is done to a list while its server keeps an answer back is not undone by that, whatever comes of it.
+undoes_nothing() {
+	local what answer reading to status wanted
+
+	need sqlite3
+	serves
+	cp www/list whole
+	cp www/list www/other
+	echo 192.0.2.1 >good
+	for what in unloaded otherwise elsewhere exceptions; do
+		for answer in 'another list' 'no list' 'the same'; do
+			# shellcheck disable=SC2086 # two options
+			bloom load drop $feed/list --every 6h $open --big-change
+			rm www/list
+			mkfifo www/list
+			"$XDP_BLOOM" load drop >out 2>said &
+			reading=$!
+			exec {to}>www/list
+			rm www/list
+			cp whole www/list
+			# shellcheck disable=SC2086 # two options
+			case $what in
+			unloaded) bloom unload drop ;;
+			otherwise) bloom load drop $feed/list --every 6h $open --max-age 1d --then drop ;;
+			elsewhere) bloom load drop $feed/other --every 6h $open ;;
+			exceptions)
+				printf 'unload drop\nload drop good --allow\n' >lines
+				bloom batch lines
+				;;
+			esac
+			wanted=$(as_sql "SELECT list, url, max_age, failures, result FROM feed")$(get '[.[]|.name,.kind,.addresses]' lists)
+			case $answer in
+			'another list') printf '203.0.113.0/24\n198.51.100.7\n192.0.2.9\n' ;;
+			'the same') cat whole ;;
+			esac >&$to
+			exec {to}>&-
+			status=0
+			end_of "$reading" || status=$?
+			is "$status $(as_sql "SELECT list, url, max_age, failures, result FROM feed")$(get '[.[]|.name,.kind,.addresses]' lists)" \
+				"$status $wanted" "$what, and $answer: $(cat said)"
+			[ "$answer" = "the same" ] || is "$status" 2 "$what, and $answer"
+			"$XDP_BLOOM" -q unload drop 2>/dev/null || [ "$what" = unloaded ]
+		done
+	done
+}
+
 # What means nothing, and what a line of a file may say.
 by_lines() {
 	need sqlite3
@@ -537,4 +583,4 @@ too_old_keep() { too_old keep drop old; }
 too_old_shadow() { too_old shadow pass shadow; }
 too_old_drop() { too_old drop pass dropped; }
 
-run_cases by_command compared drops refuses too_old_keep too_old_shadow too_old_drop by_lines by_service is_shown costs_nothing one_at_a_time by_socket a_week ${XDP_BLOOM_BANS:+a_day_on_flash}
+run_cases by_command undoes_nothing compared drops refuses too_old_keep too_old_shadow too_old_drop by_lines by_service is_shown costs_nothing one_at_a_time by_socket a_week ${XDP_BLOOM_BANS:+a_day_on_flash}

@@ -583,6 +583,9 @@ static void given_catalog_free(struct catalog *catalog)
 #define guard_change		given_guard_change
 #define guard_growth		given_growth
 #define guard_share_of		given_share
+#define load_begins(l)		((void)step("what there is, before it is read"))
+#define load_is_as_begun(l)	step("is it as it was?")
+#define load_begun_free(l)	((void)step("that is forgotten"))
 #define load_feed		given_feed
 #define load_feed_put		given_feed_put
 #define load_feed_note		given_feed_note

@@ -153,6 +153,8 @@ static int64_t failures(void)
 
 /* What is said, in a buffer of its own, of one that is kept; or, where there is none, of 'drop', which a signal ended.
  */
+static const struct feed *was_begun; /* as it was begun with; NULL: that is not known */
+
 static const char *said_of(const struct feed *is, const char *where)
 {
 	static char said[400];
@@ -163,7 +165,7 @@ static const char *said_of(const struct feed *is, const char *where)
 	own_context.state = where;
 	stderr = open_memstream(&text, &size);
 	if (is)
-		feed_row_keep(&own_context, is);
+		feed_row_keep(&own_context, is, was_begun);
 	else
 		feed_lost(&own_context, "drop", "it ended by signal 9");
 	fclose(stderr);
@@ -178,6 +180,7 @@ static const char *said_of(const struct feed *is, const char *where)
 static void put_back(void)
 {
 	const struct feed_options again = { .again = true };
+	struct feed other;
 	const char *said;
 
 	keep();
@@ -186,6 +189,20 @@ static void put_back(void)
 	row->failures = 7;
 	said = said_of(row, directory);
 	CHECK(!*said && failures() == 7, "%d, said: %s", (int)failures(), said);
+	/* It was begun with other options than there are now. */
+	other = *row;
+	was_begun = &other;
+	other.max_age++;
+	row->failures = 8;
+	said = said_of(row, directory);
+	CHECK(!*said && failures() == 7, "set otherwise: %d, said: %s", (int)failures(), said);
+	other.max_age--;
+	other.changed++;
+	row->failures = 7;
+	row->max_age += 60;
+	said = said_of(row, directory);
+	CHECK(!*said && failures() == 7, "with other options: %d, said: %s", (int)failures(), said);
+	was_begun = NULL;
 	row->failures = 8;
 	snprintf(row->url, sizeof(row->url), URL "b");
 	said = said_of(row, directory);

@@ -33,9 +33,16 @@ static void given_came(struct feed *row, const struct fetch_answer *answer, enum
 	outcome = is;
 }
 
-static void given_row_keep(const struct context *context, const struct feed *row)
+static const struct feed as_begun;
+
+static const struct feed *given_begun(const struct load *l)
 {
-	kept += context == &own_context && row == &feed;
+	return l == &its ? &as_begun : NULL;
+}
+
+static void given_row_keep(const struct context *context, const struct feed *row, const struct feed *was)
+{
+	kept += context == &own_context && row == &feed && was == &as_begun;
 }
 
 static int given_age_out(struct context *context, const char *name)
@@ -44,9 +51,10 @@ static int given_age_out(struct context *context, const char *name)
 	return too_old ? because(too_old, "no room for it") : 0;
 }
 
-#define feed_came     given_came
-#define feed_row_keep given_row_keep
-#define feed_age_out  given_age_out
+#define feed_came	given_came
+#define load_begun_feed given_begun
+#define feed_row_keep	given_row_keep
+#define feed_age_out	given_age_out
 #include "change/load_feed.c"
 
 static void begin(void)

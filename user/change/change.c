@@ -66,7 +66,9 @@ int change_begin_at(struct change **change, struct context *context, time_t at_l
 	attach_complete(c);
 	/* Where no service has seen that an interface came. */
 	err = c->live.g.scoped ? kernel_scopes_follow(context) : 0;
-	return err ?: own_names_settle(c->state) ?: ports_settle(c);
+	if (err)
+		warn("%s", reason(err));
+	return own_names_settle(c->state) ?: ports_settle(c);
 }
 
 int change_begin(struct change **change, struct context *context)

@@ -182,7 +182,7 @@ void feed_came(struct feed *row, const struct fetch_answer *answer, enum feed_ou
 	feed_plan(row, feed_phase(machine, row->list), answer->retry_after);
 }
 
-void feed_row_keep(const struct context *context, const struct feed *row)
+void feed_row_keep(const struct context *context, const struct feed *row, const struct feed *was)
 {
 	struct state *state = NULL;
 	struct feed *now = malloc(sizeof(*now));
@@ -191,7 +191,7 @@ void feed_row_keep(const struct context *context, const struct feed *row)
 	if (!err) {
 		err = state_feed_get(state, row->list, now);
 		/* Another command may have ended it meanwhile, or set it otherwise. */
-		if (!err && strcmp(now->url, row->url) != 0)
+		if (!err && (strcmp(now->url, row->url) != 0 || (was && !feed_row_same(now, was))))
 			err = -ENOENT;
 		err = err ?: state_feed_put(state, row) ?: state_commit(state);
 	}
@@ -199,6 +199,11 @@ void feed_row_keep(const struct context *context, const struct feed *row)
 		warn("list '%s': what came of it is not kept: %s", row->list, reason(err));
 	state_close(state);
 	free(now);
+}
+
+static bool ages(const struct feed *row)
+{
+	return !row->aged && row->then != FEED_KEEP && feed_is_old(row, time(NULL));
 }
 
 int feed_age_out(struct context *context, const char *name)
@@ -210,12 +215,15 @@ int feed_age_out(struct context *context, const char *name)
 	char since[UTC_TEXT_MAX];
 	int err = row ? find(context, name, row) : -ENOMEM;
 
-	if (err || row->aged || row->then == FEED_KEEP || !feed_is_old(row, time(NULL))) {
+	if (err || !ages(row)) {
 		free(row);
 		return err_is(err, ENOENT) ? 0 : err;
 	}
-	err = change_begin(&change, context) ?: state_list_get(change->state, name, &list);
-	if (!err && (row->then == FEED_DROP || list.kind == LIST_BAN)) {
+	/* Once more, as another command may have been faster. */
+	err = change_begin(&change, context) ?:
+	      state_feed_get(change->state, name, row) ?:
+	      state_list_get(change->state, name, &list);
+	if (!err && ages(row) && (row->then == FEED_DROP || list.kind == LIST_BAN)) {
 		row->aged = time(NULL);
 		if (row->then == FEED_DROP)
 			err = state_list_drop(change->state, name);
@@ -236,12 +244,13 @@ int feed_age_out(struct context *context, const char *name)
 
 void feed_lost(struct context *context, const char *name, const char *why)
 {
-	struct feed *row = malloc(sizeof(*row));
+	struct feed *row = malloc(2 * sizeof(*row)), *was = row + 1;
 	int err = row ? find(context, name, row) : -ENOMEM;
 
 	if (!err) {
+		*was = *row;
 		feed_came(row, &(struct fetch_answer){ 0 }, FEED_FAILED, false, why);
-		feed_row_keep(context, row);
+		feed_row_keep(context, row, was);
 		err = feed_age_out(context, name);
 	}
 	if (err && !err_is(err, ENOENT))

@@ -32,8 +32,11 @@ enum feed_outcome { FEED_FAILED, FEED_UNCHANGED, FEED_CHANGED };
 /* Into the row, with the time of the next request. by_change: only what changes was fetched. why: of FEED_FAILED. */
 void feed_came(struct feed *row, const struct fetch_answer *answer, enum feed_outcome outcome, bool by_change,
 	       const char *why);
-/* Into the state, in a change of its own, where it is there still. No error, but a warning. */
-void feed_row_keep(const struct context *context, const struct feed *row);
+/*
+ * Into the state, in a change of its own, where it is there still, as it was; NULL: that is not known. No error, but a
+ * warning.
+ */
+void feed_row_keep(const struct context *context, const struct feed *row, const struct feed *was);
 /* The command that asked for it was ended before it could say what came of that: a failure like any other. */
 void feed_lost(struct context *context, const char *name, const char *why);
 /* Where nobody renewed it for too long: it only counts, or is dropped, until a version comes. */

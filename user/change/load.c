@@ -419,7 +419,7 @@ static int load(struct load *l)
 	l->about_it = err;
 	err = err ?: change_begin(&l->change, l->context);
 	l->about_it = l->about_it || !err;
-	err = err ?: choose_kind(l, l->change->state) ?: choose_scope(l) ?: means_nothing(o, l->out->list.kind, l->path);
+	err = err ?: load_is_as_begun(l) ?: choose_kind(l, l->change->state) ?: choose_scope(l) ?: means_nothing(o, l->out->list.kind, l->path);
 	if (!err && list_counts(&l->out->list))
 		err = guard_apply_bogons(&l->out->set, bogons, l->out->bogons_found);
 	if (!err) {
@@ -526,6 +526,9 @@ int load_list(struct context *context, const struct load_options *options, const
 	*loaded = (struct loaded){ 0 };
 	snprintf(l.source.list, sizeof(l.source.list), "%s", name);
 	l.reading.progress = !context->quiet && !context->json;
+	own.if_changed = own.if_changed || own.renew;
+	if (!err)
+		load_begins(&l);
 	if (!err && !strcmp(path, "-"))
 		err = standard_input(context);
 	if (!err && *path == '@')
@@ -545,6 +548,7 @@ int load_list(struct context *context, const struct load_options *options, const
 	outcome(&l, err);
 	catalog_free(&catalog);
 	release(&l);
+	load_begun_free(&l);
 	return err;
 }
 

@@ -16,6 +16,7 @@ struct load_options {
 	struct scope scope; /* none: what it had before */
 	bool force, ban_own, big_change, wide, dry_run;
 	bool if_changed; /* -EALREADY if the list holds this version of the file */
+	bool renew;	 /* only a list that holds another version of it; with if_changed */
 	struct number confirm;
 	struct feed_options feed; /* for a URL */
 };

@@ -204,7 +204,7 @@ void load_feed_note(const struct load *l, int err)
 	if (!l->feed || !l->feed_asked || !err || l->context->check || l->options->dry_run)
 		return;
 	feed_came(l->feed, &l->answer, unchanged ? FEED_UNCHANGED : FEED_FAILED, l->by_change, reason(err));
-	feed_row_keep(l->context, l->feed);
+	feed_row_keep(l->context, l->feed, load_begun_feed(l));
 	l->context->unchanged = unchanged;
 	old = unchanged ? 0 : feed_age_out(l->context, l->name);
 	if (old)

@@ -10,6 +10,8 @@
 #include "state/feeds.h"
 #include "state/sources.h"
 
+struct begun;
+
 struct load {
 	struct context *context;
 	struct change *change;
@@ -20,6 +22,7 @@ struct load {
 	bool fetched;
 	uint64_t fetch_most;	    /* bytes of it */
 	struct fetch_answer answer; /* of its server, and of who has signed it */
+	struct begun *begun;	    /* what there was of it as reading began (load_begun.c); NULL: that is not known */
 	struct feed *feed;	    /* what keeps it fresh; NULL: nothing does */
 	bool feed_known;	    /* it is kept already */
 	bool feed_asked;	    /* the server, so that something came of it */
@@ -38,6 +41,14 @@ struct load {
 
 /* The options by which it is read again, as on a command line. --force is for this once. */
 void load_describe(const struct load *l, char *text, size_t size);
+
+/* Looks what there is of the list, before it is read. */
+void load_begins(struct load *l);
+/* Under the lock: is it still so? -EBUSY with the reason recorded: what was done meanwhile stays. */
+int load_is_as_begun(const struct load *l);
+/* What kept it fresh then; NULL: nothing did. */
+const struct feed *load_begun_feed(const struct load *l);
+void load_begun_free(struct load *l);
 
 /*
  * Fetches its text; -EALREADY where the server says that it is as it was, or where a line of a file has only said that

@@ -285,7 +285,7 @@ static int load_again(const struct followed *source, const struct config *config
 	if (words) {
 		memcpy(words, own, sizeof(own));
 		memcpy(words + 3, options.words, n * sizeof(*words));
-		err = jobs_add(jobs, &job, "--if-changed", words, n + 3);
+		err = jobs_add(jobs, &job, "--renew", words, n + 3);
 	}
 	free(words);
 	words_free(&options);

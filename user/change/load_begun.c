@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A list is read, or fetched, before the lock is taken, as that may take long. What somebody else has done to the list
+ * meanwhile is not undone.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "change/feed_row.h"
+#include "change/load_internal.h"
+
+struct begun {
+	bool there;
+	enum list_kind kind;
+	struct feed feed;     /* url "": none keeps it fresh */
+	struct source source; /* path "": it has no file */
+};
+
+static int look_at_source(struct state *state, const char *name, struct source *source)
+{
+	struct source *all = NULL;
+	size_t n = 0;
+	int err = state_sources(state, &all, &n);
+
+	for (size_t i = 0; i < n && !err; i++)
+		if (!strcmp(all[i].list, name))
+			*source = all[i];
+	free(all);
+	return err;
+}
+
+static int look(struct state *state, const char *name, struct begun *is)
+{
+	struct list_info list;
+	int err = state_list_get(state, name, &list);
+
+	*is = (struct begun){ .there = !err };
+	if (is->there)
+		is->kind = list.kind;
+	err = err_is(err, ENOENT) ? 0 : err;
+	err = err ?: state_feed_get(state, name, &is->feed);
+	if (err_is(err, ENOENT)) {
+		is->feed = (struct feed){ 0 };
+		err = 0;
+	}
+	return err ?: look_at_source(state, name, &is->source);
+}
+
+void load_begins(struct load *l)
+{
+	struct state *state = NULL;
+	struct begun *is = l->context->joined ? NULL : calloc(1, sizeof(*is));
+	int err = is ? state_open(&state, l->context, false) : 0;
+
+	err = err_is(err, ENOENT) ? 0 : err ?: state ? look(state, l->name, is) : 0;
+	state_close(state);
+	/* What is damaged the change says itself. */
+	if (err) {
+		free(is);
+		is = NULL;
+	}
+	l->begun = is;
+}
+
+const struct feed *load_begun_feed(const struct load *l)
+{
+	return l->begun && *l->begun->feed.url ? &l->begun->feed : NULL;
+}
+
+/* Of what kind the list becomes by this: as it is, or as is asked for. To enforce one, or not, is no other kind. */
+static enum list_kind kind_of(const struct begun *is, enum list_kind asked)
+{
+	enum list_kind kind = is->there ? is->kind : asked;
+
+	return kind == LIST_SHADOW ? LIST_BAN : kind;
+}
+
+static bool same_feed(const struct feed *a, const struct feed *b, bool again)
+{
+	if (!*a->url && !*b->url)
+		return true;
+	/* Another version may have come, which may be newer. */
+	return feed_row_same(a, b) && (!again || a->changed == b->changed);
+}
+
+static bool same_source(const struct source *a, const struct source *b)
+{
+	return !strcmp(a->path, b->path) && !strcmp(a->stamp, b->stamp) && !strcmp(a->options, b->options);
+}
+
+/* Was it asked for by the row that there was? The command that asks has read it before. */
+static bool asked_as(const struct feed_options *o, const struct feed *row)
+{
+	return !o->again || (!strcmp(row->key, o->key ?: "") && !strcmp(row->headers, o->header_file ?: "") &&
+			     row->insecure == o->insecure && row->lan == o->lan);
+}
+
+static bool is_as_begun(const struct load *l, const struct begun *is)
+{
+	const struct load_options *o = l->options;
+	enum list_kind asked = (enum list_kind)o->kind;
+	const struct begun *was = l->begun, none = { 0 };
+	bool of_this_file = is->there && !strcmp(is->source.path, l->source.path);
+
+	/* Nobody asks for it just now. */
+	if ((o->if_changed || o->feed.again) &&
+	    (was->there != is->there || !same_source(&was->source, &is->source) || !asked_as(&o->feed, &is->feed)))
+		return false;
+	/* It waited for its turn, and somebody else was faster. */
+	if (o->renew && (!of_this_file || strcmp(is->source.options, l->source.options) != 0))
+		return false;
+	if (o->if_changed && !of_this_file && kind_of(is, asked) != kind_of(&none, asked))
+		return false;
+	return kind_of(was, asked) == kind_of(is, asked) && same_feed(&was->feed, &is->feed, o->feed.again);
+}
+
+int load_is_as_begun(const struct load *l)
+{
+	struct begun *is = l->begun ? malloc(sizeof(*is)) : NULL;
+	int err = !l->begun ? 0 : is ? look(l->change->state, l->name, is) : -ENOMEM;
+
+	if (is && !err && !is_as_begun(l, is))
+		err = because(-EBUSY, "list '%s' was loaded otherwise, or unloaded, while this was read: it stays so",
+			      l->name);
+	free(is);
+	return err;
+}
+
+void load_begun_free(struct load *l)
+{
+	free(l->begun);
+	l->begun = NULL;
+}
