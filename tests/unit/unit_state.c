@@ -435,7 +435,7 @@ static int deny_one(void *at, int action, const char *one, const char *two, cons
  * again. */
 static void lines(void)
 {
-	struct line_times measured = { .n = 5, .measured = true, .ns = { 5.25, 6, 7, 8, 9 }, .kept = 12 }, is;
+	struct line_times measured = { .n = 5, .measured = true, .ns = { 0.25, 6, 7, 8, 9 }, .kept = 12 }, is;
 	struct line_times usual = line_times_usual();
 	struct state *s = opened(true);
 
