@@ -275,8 +275,8 @@ static void lines(void)
 	config_free(&read);
 }
 
-/* One line may join a fleet, wherever it stands. */
-static void joining(void)
+/* One line may join a fleet, wherever it stands; and one that goes on may not stand there twice. */
+static void said_once(void)
 {
 	static const struct {
 		const char *text, *refused;
@@ -288,6 +288,12 @@ static void joining(void)
 		  "conf:2: a machine takes part in one fleet, and line 1 joins one" },
 		{ "allow 192.0.2.1\nfleet accept b\nfleet join redis://a\n\nfleet join redis://a\n",
 		  "conf:5: a machine takes part in one fleet, and line 3 joins one" },
+		{ "announce --table 667\n", NULL },
+		{ "follow /a\nfollow /b\nannounce --table 667\nallow 192.0.2.1\nallow 192.0.2.1\n", NULL },
+		{ "follow /a\nallow 192.0.2.1\nfollow /a\n", "conf:3: a line before says the same" },
+		{ "allow 192.0.2.1\nannounce --table 667\nannounce --table 667\n",
+		  "conf:3: a line before says the same" },
+		{ "follow -\n", "conf:1: nobody writes to the service's standard input" },
 	};
 
 	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++) {
@@ -309,7 +315,7 @@ int main(void)
 		{ "one that may not be seen", not_seen },
 		{ "where a file is", located },
 		{ "what a line loads", lines },
-		{ "a fleet that is joined", joining },
+		{ "what is said once", said_once },
 	};
 
 	return own_state_run(cases, sizeof(cases) / sizeof(*cases));
