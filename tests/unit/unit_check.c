@@ -127,6 +127,35 @@ static void check_notices(void)
 	owned_free(&owned);
 }
 
+/* Where there is no roster the filter alone has the hosts. */
+static void notices_without_roster(void)
+{
+	struct settings settings = SETTINGS_DEFAULT;
+	static struct naive m;
+	struct generation g;
+	struct owned owned;
+
+	m = (struct naive){ .label = { 1 } };
+	for (uint32_t i = 0; i < 3 * AHEAD; i++)
+		naive_add(&m, 4, 0x0a000007 + i * 0x10001, 0x0a000007 + i * 0x10001, 0);
+	naive_settle(&m, &owned);
+	settings.exact = false;
+	if (!CHECK(!plan_generation(&g, &owned, &settings) && !g.roster4, "no such plan") || !build(&g, &owned))
+		return;
+	/* Those that come first, those that wait to the end, and one in between. */
+	for (size_t i = 0; i < owned.n4; i += owned.n4 / 2 - 1) {
+		__u64 hash = hash_ipv4(g.hash, owned.v4[i].lo);
+		__u64 *lane = (__u64 *)g.filter + lanes_block(hash, g.filter_blocks) * FILTER_LANES;
+
+		mutate(&g, &owned, lane,
+		       *lane & ~(1ULL << (LANES_BIT(lanes_of(hash, hash_more(g.hash, hash)), 0) & 63)), 8,
+		       "a bit of the filter is missing");
+	}
+	CHECK(!check_arrays(&g, &owned), "it was all put right again, and check_arrays does not see it");
+	memory_release(&g);
+	owned_free(&owned);
+}
+
 /* So many that threads share the work: each host, wherever it is, is asked for by one of them. */
 static void notices_in_many(void)
 {
@@ -496,6 +525,7 @@ int main(void)
 {
 	static const struct ktap_case cases[] = {
 		{ "the check notices whatever is missing", check_notices },
+		{ "so it does without a roster", notices_without_roster },
 		{ "so it does of many", check_notices_in_many },
 		{ "keys by their place", by_their_place },
 		{ "so it does without the sets", stored_notices },

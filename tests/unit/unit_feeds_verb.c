@@ -250,6 +250,7 @@ static void ways(void)
 	static const char *const all[] = {
 		"feeds known",
 		"feeds known x",
+		"feeds known x more",
 		"feeds check @x",
 		"feeds check",
 		"feeds other",

@@ -279,6 +279,39 @@ static void entry_bounds(void)
 		      "'%s' is %llu", numbers[i].text, (unsigned long long)number);
 }
 
+/* One way to write each; and of one that is none, nothing. */
+static void canonical(void)
+{
+	static const struct {
+		const char *text, *is;
+		unsigned int length;
+	} good[] = {
+		{ "192.0.2.77/24", "192.0.2.0/24", 24 },
+		{ "192.0.2.1/32", "192.0.2.1", 32 },
+		{ "2001:DB8:0::1/128", "2001:db8::1", 128 },
+		{ "::ffff:192.0.2.1/120", "192.0.2.0/24", 24 },
+	};
+	static const char *const bad[] = { "", "x", "192.0.2.1/33", "192.0.2.1/", "2001:db8::/129" };
+
+	for (size_t i = 0; i < sizeof(good) / sizeof(*good); i++) {
+		char text[PREFIX_TEXT_MAX] = "";
+		struct addr first = { 0 };
+		unsigned int length = 0;
+
+		CHECK(!prefix_canonical(text, good[i].text, &first, &length) && !strcmp(text, good[i].is) &&
+			      length == good[i].length,
+		      "%s: '%s', %u", good[i].text, text, length);
+	}
+	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+		char text[PREFIX_TEXT_MAX] = "as before";
+		struct addr first = { 0, 4 };
+		unsigned int length = 32;
+
+		CHECK(prefix_canonical(text, bad[i], &first, &length) && !strcmp(text, "as before"), "'%s': '%s'",
+		      bad[i], text);
+	}
+}
+
 static void ids(void)
 {
 	static const char *const bad[] = {
@@ -380,6 +413,7 @@ static const struct ktap_case cases[] = {
 	{ "prefixes", prefixes },
 	{ "asked_bounds", asked_bounds },
 	{ "entry_bounds", entry_bounds },
+	{ "canonical", canonical },
 	{ "ids", ids },
 	{ "clocks", clocks },
 	{ "acl", acl },

@@ -239,20 +239,29 @@ static void located(void)
 	CHECK(!strcmp(source.path, "/etc"), "from the root: '%s'", source.path);
 }
 
+static int read_config(struct config *to, const char *text)
+{
+	static char name[250]; /* it is pointed to */
+	FILE *out;
+	int err;
+
+	snprintf(name, sizeof(name), "%s/conf", directory);
+	out = fopen(name, "w");
+	ENOUGH(out && fputs(text, out) >= 0 && !fclose(out));
+	err = config_read(to, name, verbs);
+	remove(name);
+	return err;
+}
+
 /* Which list and which file a line names, whatever stands between them. */
 static void lines(void)
 {
 	static const char text[] = "load a /l/a\nload --format plain b /l/b\nload c --format=plain /l/c\n"
 				   "load --form plain d /l/d\nload e /l/e --bogons keep\nload --bogons keep f /l/f\n"
 				   "load g --allow /l/g\nload --confirm 1h h --wide /l/h\nallow load /l/i\n";
-	struct config read;
-	char name[250];
-	FILE *out;
+	struct config read = { 0 };
 
-	snprintf(name, sizeof(name), "%s/conf", directory);
-	out = fopen(name, "w");
-	ENOUGH(out && fputs(text, out) >= 0 && !fclose(out));
-	if (!CHECK(!config_read(&read, name, verbs) && read.n == 9, "not read: %zu lines", read.n))
+	if (!CHECK(!read_config(&read, text) && read.n == 9, "not read: %zu lines", read.n))
 		return;
 	for (size_t i = 0; i < 8; i++) {
 		const char *list = "", *path = "", wanted[] = { (char)('a' + i), '\0' };
@@ -264,7 +273,37 @@ static void lines(void)
 	}
 	CHECK(!config_load_of(&read, "load") && !config_load_of(&read, "keep"), "a list that no line loads");
 	config_free(&read);
-	remove(name);
+}
+
+/* One line may join a fleet, wherever it stands; and one that goes on may not stand there twice. */
+static void said_once(void)
+{
+	static const struct {
+		const char *text, *refused;
+	} all[] = {
+		{ "fleet join redis://a\n", NULL },
+		{ "allow 192.0.2.1\nfleet join redis://a\nfleet accept b\n", NULL },
+		{ "fleet accept b\nfleet accept join\nfleet join redis://a\n", NULL },
+		{ "fleet join redis://a\nfleet join redis://b\n",
+		  "conf:2: a machine takes part in one fleet, and line 1 joins one" },
+		{ "allow 192.0.2.1\nfleet accept b\nfleet join redis://a\n\nfleet join redis://a\n",
+		  "conf:5: a machine takes part in one fleet, and line 3 joins one" },
+		{ "announce --table 667\n", NULL },
+		{ "follow /a\nfollow /b\nannounce --table 667\nallow 192.0.2.1\nallow 192.0.2.1\n", NULL },
+		{ "follow /a\nallow 192.0.2.1\nfollow /a\n", "conf:3: a line before says the same" },
+		{ "allow 192.0.2.1\nannounce --table 667\nannounce --table 667\n",
+		  "conf:3: a line before says the same" },
+		{ "follow -\n", "conf:1: nobody writes to the service's standard input" },
+	};
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++) {
+		struct config read = { 0 };
+		int err = read_config(&read, all[i].text);
+
+		CHECK(all[i].refused ? err && strstr(reason(err), all[i].refused) : !err, "%s: %s", all[i].text,
+		      err ? reason(err) : "taken");
+		config_free(&read);
+	}
 }
 
 int main(void)
@@ -276,6 +315,7 @@ int main(void)
 		{ "one that may not be seen", not_seen },
 		{ "where a file is", located },
 		{ "what a line loads", lines },
+		{ "what is said once", said_once },
 	};
 
 	return own_state_run(cases, sizeof(cases) / sizeof(*cases));

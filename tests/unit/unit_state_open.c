@@ -32,6 +32,7 @@ static bool parks;
 __attribute__((format(printf, 1, 2))) static bool call(const char *fmt, ...);
 static int made_stat(const char *path, struct stat *st);
 static int made_fstat(int fd, struct stat *st);
+static int made_open(const char *path, sqlite3 **to, int flags, const char *vfs);
 static bool fails_now(const char *text);
 
 #define calloc(n, size)		   (fails_now("calloc") ? NULL : calloc(n, size))
@@ -46,7 +47,7 @@ static bool fails_now(const char *text);
 #define trust_file(path, what)	   (call("trust %s", path) ? -failing.error : trust_file(path, what))
 #define lock_take(path, seconds)   (call("lock %s, %ld s", path, seconds) ? -failing.error : lock_take(path, seconds))
 #define errand_decline(why)	   (call("declined: %s", why), -ECANCELED)
-#define sqlite3_open_v2(path, ...) (call("open %s", path) ? SQLITE_CANTOPEN : sqlite3_open_v2(path, __VA_ARGS__))
+#define sqlite3_open_v2(path, ...) made_open(path, __VA_ARGS__)
 #define sqlite3_exec(db, sql, ...) (call("exec %s", sql) ? SQLITE_IOERR : sqlite3_exec(db, sql, __VA_ARGS__))
 #define state_run(s, sql)	   (call("run %s", sql) ? -failing.error : state_run(s, sql))
 #define sqlite3_errcode(db)	   (sqlite_code ?: sqlite3_errcode(db))
@@ -54,6 +55,7 @@ static bool fails_now(const char *text);
 	(call("at its end the log stays: %d", on), sqlite3_db_config(db, what, on, to))
 #define sqlite3_wal_checkpoint_v2(...) call("the log is emptied")
 #define sqlite3_busy_timeout(db, ms)   (call("waits %d ms", ms), sqlite3_busy_timeout(db, ms))
+#define state_distrust(db, steps, of)  (call("distrust %s", of), state_distrust(db, steps, of))
 #define state_park(s)		       (call("park"), parks)
 #define state_parked(directory)	       NULL
 #include "state/state.c"
@@ -65,6 +67,7 @@ static bool fails_now(const char *text);
 #undef access
 #undef fstat
 #undef sqlite3_exec
+#undef sqlite3_open_v2
 #undef state_run
 
 #include "own_state.h"
@@ -140,6 +143,12 @@ static int made_fstat(int fd, struct stat *st)
 		st->st_nlink = 0;
 	}
 	return failed;
+}
+
+static int made_open(const char *path, sqlite3 **to, int flags, const char *vfs)
+{
+	*to = NULL;
+	return call("open %s", path) ? SQLITE_CANTOPEN : sqlite3_open_v2(path, to, flags, vfs);
 }
 
 static void fails(const char *what, int behind, int times, int error)
@@ -350,6 +359,12 @@ static void unwritable(void)
 	open_it("", false, false);
 	fails("exec ", 0, 2, EIO);
 	open_it("", false, false);
+	/* The first look at it, and each that opens it again. */
+	for (int times = 2; times <= 3; times++) {
+		printf(" nor open, %d\n", times - 1);
+		fails("", 9, times, EIO);
+		open_it("", false, false);
+	}
 }
 
 static void commits(void)

@@ -15,7 +15,8 @@
 #include "ktap.h"
 
 static uid_t us = 1000;
-static const char *users;	 /* the map; NULL: there is none */
+static const char *users; /* the map; NULL: there is none */
+static int maps_open;
 static struct stat seen, linked; /* by stat(2) and fstat(2), and by lstat(2) */
 static int stat_err, link_err;
 static ino_t other_file;   /* what a name leads to is another file, */
@@ -27,7 +28,14 @@ static FILE *given_file(const char *path, const char *how)
 {
 	if (strcmp(path, "/proc/self/uid_map") != 0 || strcmp(how, "re") != 0)
 		abort();
+	maps_open += users != NULL;
 	return users ? fmemopen((void *)(uintptr_t)users, strlen(users), "r") : NULL;
+}
+
+static int given_close(FILE *file)
+{
+	maps_open--;
+	return fclose(file);
 }
 
 static int given_stat(const char *path, struct stat *to)
@@ -74,6 +82,7 @@ static int given_walk(const char *path, int (*step)(void *, const char *, const 
 
 #define geteuid()	us
 #define fopen		given_file
+#define fclose		given_close
 #define stat(path, to)	given_stat(path, to)
 #define lstat(path, to) given_lstat(path, to)
 #define fstat(fd, to)	given_fstat(fd, to)
@@ -111,6 +120,7 @@ static void unknown_users(void)
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		users = cases[i].map && !*cases[i].map ? "\n" : cases[i].map;
 		CHECK(is_unknown(65534) == cases[i].unknown, "case %zu", i);
+		CHECK(!maps_open, "case %zu: %d maps stay open", i, maps_open);
 		CHECK(!is_unknown(65533) && !is_unknown(0), "another user is unknown");
 		CHECK(is_trusted(0) && is_trusted(1000) && !is_trusted(1001) && is_trusted(65534) == cases[i].unknown,
 		      "case %zu: another is trusted", i);

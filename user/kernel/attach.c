@@ -296,7 +296,7 @@ static int make_all_room(const struct context *context, const struct attachment 
 
 		if (i) {
 			old.match = (i - 1) / 2;
-			old.bare = (i - 1) % 2;
+			old.bare = i % 2 == 0;
 		}
 		if (MATCH_LEAVES(old.match) == MATCH_LEAVES(at->match) &&
 		    !(beside && is_same(&old, beside) && old.bare == beside->bare && !strcmp(beside->as, at->name)))
