@@ -109,7 +109,7 @@ static bool is_as_begun(const struct load *l, const struct begun *is)
 	    (was->there != is->there || !same_source(&was->source, &is->source) || !asked_as(&o->feed, &is->feed)))
 		return false;
 	/* It waited for its turn, and somebody else was faster. */
-	if (o->renew && (!of_this_file || strcmp(is->source.options, l->source.options) != 0))
+	if (o->renew && !of_this_file)
 		return false;
 	if (o->if_changed && !of_this_file && kind_of(is, asked) != kind_of(&none, asked))
 		return false;
