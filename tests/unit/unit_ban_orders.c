@@ -323,6 +323,20 @@ static void taken_out(void)
 	end();
 }
 
+/* After a reboot nothing is in force: who takes a ban out then is not asked about the rest. */
+static void after_a_reboot(void)
+{
+	for (int live = 0; live < 2; live++) {
+		begin();
+		another(600);
+		change.live.g.number = (unsigned int)live;
+		ENOUGH(!change.guard.again && !del(NULL));
+		CHECK(change.guard.again == !live, "%s",
+		      live ? "before it, no guard rail asks" : "behind it, they ask");
+		end();
+	}
+}
+
 /* A ban that waits to be confirmed goes back to what was there, and to what was behind it. */
 static void on_trial(void)
 {
@@ -663,6 +677,7 @@ static const struct ktap_case cases[] = {
 	{ "what is met", met },
 	{ "several", several },
 	{ "taken out by hand", taken_out },
+	{ "taken out after a reboot", after_a_reboot },
 	{ "a ban on trial", on_trial },
 	{ "the agent's ends first", agents_ends_first },
 	{ "at random", at_random },

@@ -621,6 +621,8 @@ static void tell(const char *name, void (*const steps[])(void), const char *path
 	shows_begin(&shows);
 	errno = EBADF; /* of something before */
 	err = follow_door(&context, path, group);
+	if (put_err)
+		hears(0);
 	line("ends: %s%s", err ? reason(err) : "well", lstat(path_now, &is) ? "" : "; something is left");
 	for (int i = 0; i < CLIENTS; i++)
 		goes(i);

@@ -576,7 +576,7 @@ static void first_of_a_wide_one(void)
 }
 
 /* Whatever goes on, what ends must not do so in it: neither a live ban's /24 nor a list's. */
-static void host_that_ends(void)
+static void ends_at(uint32_t at)
 {
 	const uint32_t net = 0x2d070500u;
 	struct ranges host = RANGES_EMPTY, whole = RANGES_EMPTY, none = RANGES_EMPTY, wide[2] = { 0 };
@@ -586,7 +586,7 @@ static void host_that_ends(void)
 
 	settings.labels = true;
 	settings.headroom = 9;
-	ENOUGH(!ranges_add_host(&host, net + 77) && !ranges_finish(&host));
+	ENOUGH(!ranges_add_host(&host, net + at) && !ranges_finish(&host));
 	ENOUGH(!ranges_add4(&whole, net, net + 255) && !ranges_finish(&whole));
 	for (unsigned int i = 0; i < 2; i++)
 		ENOUGH(!ranges_add4(&wide[i], net + 256 * (i + 1), net + 256 * (i + 1) + 255) &&
@@ -605,7 +605,7 @@ static void host_that_ends(void)
 		edit_begin(&e, &g);
 		ENOUGH(!owned_settle(&wanted, &account, 1, &none));
 		err = edit_ban(&e, &wanted);
-		CHECK(may ? !err : err_is(err, EAGAIN), "label %u, %s: %d", account.label,
+		CHECK(may ? !err : err_is(err, EAGAIN), "host %u, label %u, %s: %d", at, account.label,
 		      ends ? "with a clock" : "without a clock", err);
 		edit_end(&e);
 		owned_free(&wanted);
@@ -615,6 +615,13 @@ static void host_that_ends(void)
 	ranges_free(&whole);
 	ranges_free(&wide[0]);
 	ranges_free(&wide[1]);
+}
+
+static void host_that_ends(void)
+{
+	ends_at(0);
+	ends_at(77);
+	ends_at(255);
 }
 
 int main(void)

@@ -396,6 +396,25 @@ static void rolled_back(void)
 	}
 }
 
+/* Clocks may differ by a day; beyond that a date says nothing. */
+static void dated_now(void)
+{
+	static const struct {
+		int64_t from_now;
+		bool is;
+	} known_as[] = { { -3600, true }, { DAY / 2, true }, { DAY + 3600, false } };
+
+	for (size_t i = 0; i < sizeof(known_as) / sizeof(*known_as); i++) {
+		time_t at = time(NULL) + known_as[i].from_now;
+		struct feed is = { .url = URL, .dated = at + 1 };
+		struct fetch_answer answer = { 0 };
+
+		ENOUGH(strftime(answer.modified, sizeof(answer.modified), "%a, %d %b %Y %H:%M:%S GMT", gmtime(&at)));
+		CHECK(err_is(feed_rollback(&is, &answer), EINVAL) == known_as[i].is, "%lld s from now: %s",
+		      (long long)known_as[i].from_now, known_as[i].is ? "it is taken" : "it is refused");
+	}
+}
+
 /* The same text that was no list is not read again, however long it is. */
 static void same_page(void)
 {
@@ -424,6 +443,7 @@ static const struct ktap_case cases[] = { { "fresh", fresh },
 					  { "lost, and what comes of it fails", lost_and_fails },
 					  { "the same or not", same },
 					  { "rolled back", rolled_back },
+					  { "dated now", dated_now },
 					  { "the same page", same_page } };
 
 int main(void)

@@ -149,14 +149,19 @@ static void runs(const char *what, const char *sent, size_t n, const char *word)
 	printf("= %s: %d%s%s", what, WIFEXITED(status) ? WEXITSTATUS(status) : -1, *said ? ", it says " : "\n", said);
 }
 
-static void asks(const char *what, const struct fleet_request *request)
+static void asks_and(const char *what, const struct fleet_request *request, const char *word)
 {
 	char message[FLEET_MESSAGE_MAX];
 	size_t n = fleet_request_write(message, sizeof(message), request);
 
 	if (!n)
 		abort();
-	runs(what, message, n, NULL);
+	runs(what, message, n, word);
+}
+
+static void asks(const char *what, const struct fleet_request *request)
+{
+	asks_and(what, request, NULL);
 }
 
 static void requests(void)
@@ -165,7 +170,7 @@ static void requests(void)
 	struct fleet_request r = { .url = "redis://host:1", .name = "me", .password = "secret" };
 
 	runs("its version", "", 0, "--version");
-	runs("another word", "", 0, "other");
+	asks_and("another word", &r, "other");
 	runs("nothing", "", 0, NULL);
 	runs("rubbish", "rubbish\n\n", 9, NULL);
 	runs("one without its end", "url redis://host:1\nname me\n", 27, NULL);

@@ -270,6 +270,7 @@ static void refused(void)
 	char epoch[FLEET_EPOCH_MAX], number[24], wanted[100];
 
 	joined("all");
+	own.batch = 20; /* from here on its numbers have two digits */
 	snprintf(epoch, sizeof(epoch), "%s", own.epoch);
 	for (int i = 0; i < 3; i++) {
 		int64_t before;

@@ -182,7 +182,7 @@ static void known(void)
 		"{a:1}",
 		"{\"a\":1000000000000000000}",
 	};
-	static const char none[] = "{}x", one[] = "{\"a\": null}";
+	static const char none[] = "{}x", one[] = "{\"a\": null}", negative[] = "{\"a\":-12}";
 	struct flat_member members[FLAT_MOST];
 	size_t n;
 
@@ -190,6 +190,9 @@ static void known(void)
 		CHECK(!flat_object(not_taken[i], not_taken[i] + strlen(not_taken[i]), members, &n), "%s", not_taken[i]);
 	CHECK(flat_object(none, none + strlen(none), members, &n) == 2 && !n, "none at all");
 	CHECK(flat_object(one, one + strlen(one), members, &n) == 11 && n == 1, "one");
+	CHECK(flat_object(negative, negative + strlen(negative), members, &n) == 9 && members[0].value.len == 3 &&
+		      !memcmp(members[0].value.text, "-12", 3),
+	      "a negative one");
 }
 
 static int read_rows(const char *text, size_t length, const struct reader_options *options, struct ranges *set,

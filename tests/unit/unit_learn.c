@@ -48,7 +48,7 @@ static int given_json(const struct senders *senders, uint64_t one_in, json_t **o
 {
 	(void)senders;
 	*object = senders_err ? NULL : json_pack("{s:I}", "one in", (json_int_t)one_in);
-	return senders_err;
+	return senders_err ? because(senders_err, "too many to sum up") : 0;
 }
 
 static int given_write(const struct context *context, const json_t *document)
@@ -141,7 +141,7 @@ static void tries_again(void)
 	works(10);
 	after(60000);
 	look_err = 0;
-	senders_err = -ENOMEM;
+	senders_err = -EOVERFLOW;
 	works(10);
 	after(60000);
 	senders_err = 0;

@@ -495,7 +495,7 @@ static void manager(void)
 					     TERM(2300) };
 
 	parts.manager_full = true;
-	parts.watchdog = 2000000;
+	parts.watchdog = 1999000; /* half of it is no whole number of ms */
 	runs(steps, 0);
 	begin();
 	faulty();

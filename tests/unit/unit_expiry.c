@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* When the service ends what runs out, and what it makes of one that cannot be ended. Clock, state and change are made
+ * up. */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/timerfd.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "change/change.h"
+#include "ktap.h"
+#include "service/expiry.h"
+#include "state/bans.h"
+#include "state/state.h"
+
+#define SECOND ((int64_t)1000000000)
+#define NOW    (100 * SECOND + SECOND / 2) /* since the machine was started */
+
+static int64_t clock_is;
+static int64_t left_of[3]; /* a ban, and two changes that wait */
+static bool any_ban;
+static size_t waiting;
+static int begin_err, pending_err;
+static unsigned int begun, ended;
+static int64_t timer_is;
+static char said[100];
+
+static int64_t given_clock(clockid_t clock)
+{
+	CHECK(clock == CLOCK_BOOTTIME, "clock %d", (int)clock);
+	return clock_is;
+}
+
+static bool given_next(struct state *state, int64_t *left)
+{
+	CHECK(state != NULL, "no state");
+	*left = left_of[0];
+	return any_ban;
+}
+
+static int given_pending(struct state *state, struct pending **all, size_t *n)
+{
+	CHECK(state != NULL, "no state");
+	*n = pending_err ? 0 : waiting;
+	*all = pending_err ? NULL : calloc(2, sizeof(**all));
+	for (size_t i = 0; i < *n; i++)
+		(*all)[i].deadline = (int64_t)i;
+	return pending_err;
+}
+
+static int64_t given_left(const struct pending *one, int64_t at_least)
+{
+	CHECK(!at_least, "at least %lld", (long long)at_least);
+	return left_of[1 + one->deadline];
+}
+
+static int given_begin(struct change **change, struct context *context)
+{
+	static struct change one;
+	static char state;
+
+	begun++;
+	CHECK(context->quiet, "it is another context");
+	context->quiet = false; /* of its own: the service's stays as it is */
+	*change = NULL;
+	if (begin_err)
+		return because(begin_err, "it is busy");
+	one.state = (struct state *)(void *)&state;
+	*change = &one;
+	return 0;
+}
+
+static void given_end(struct change *change)
+{
+	CHECK(!change == !!begin_err, "another change");
+	ended++;
+}
+
+__attribute__((format(printf, 1, 2))) static int given_fail(const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(said, sizeof(said), fmt, args);
+	va_end(args);
+	return EXIT_ERROR;
+}
+
+static int given_timer(int fd, int flags, const struct itimerspec *to, struct itimerspec *before)
+{
+	CHECK(fd == 7 && flags == TFD_TIMER_ABSTIME && !before && !to->it_value.tv_nsec && !to->it_interval.tv_sec,
+	      "another timer");
+	timer_is = to->it_value.tv_sec;
+	return 0;
+}
+
+#define clock_ns	     given_clock
+#define state_bans_next_left given_next
+#define state_pending	     given_pending
+#define pending_left	     given_left
+#define change_begin	     given_begin
+#define change_end	     given_end
+#define fail		     given_fail
+#define timerfd_settime	     given_timer
+#include "service/expiry.c"
+
+static void begin(void)
+{
+	clock_is = NOW;
+	any_ban = false;
+	waiting = 0;
+	begin_err = pending_err = 0;
+	begun = ended = 0;
+	*said = '\0';
+}
+
+/* The job: done, unless something is over and still there, or no change can be made. */
+static void the_job(void)
+{
+	static const struct {
+		bool ban;
+		size_t waiting;
+		int64_t left[3];
+		int begin_err, is;
+		const char *says;
+	} known[] = {
+		{ false, 0, { 0, 0, 0 }, 0, EXIT_DONE, "" },
+		{ true, 0, { 1, 0, 0 }, 0, EXIT_DONE, "" },
+		{ true, 0, { 0, 0, 0 }, 0, EXIT_ERROR, "" },
+		{ true, 2, { SECOND, SECOND, 0 }, 0, EXIT_ERROR, "" },
+		{ true, 2, { SECOND, SECOND, 1 }, 0, EXIT_DONE, "" },
+		{ false, 0, { 0, 0, 0 }, -EBUSY, EXIT_ERROR, "it is busy" },
+		{ true, 0, { 0, 0, 0 }, -EBUSY, EXIT_ERROR, "it is busy" },
+	};
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++) {
+		struct context context = CONTEXT_DEFAULT;
+		int is;
+
+		begin();
+		context.quiet = true;
+		any_ban = known[i].ban;
+		waiting = known[i].waiting;
+		memcpy(left_of, known[i].left, sizeof(left_of));
+		begin_err = known[i].begin_err;
+		is = expiry_run(&context, NULL);
+		CHECK(is == known[i].is && !strcmp(said, known[i].says), "%zu: %d, it says '%s'", i, is, said);
+		CHECK(begun == 1 && ended == 1 && context.quiet, "%zu: %u begun, %u ended", i, begun, ended);
+	}
+}
+
+/* The first end, in whole seconds behind it; and later after a failure. */
+static void the_timer(void)
+{
+	static struct state *const state = (struct state *)(void *)said;
+	struct expiry e = { .timer = 7 };
+
+	begin();
+	expiry_look(&e, state);
+	CHECK(!e.first && !timer_is, "with nothing to end: %lld", (long long)timer_is);
+	any_ban = true;
+	left_of[0] = 3 * SECOND;
+	expiry_look(&e, state);
+	CHECK(e.first == 104 && timer_is == 104, "a ban: %lld", (long long)timer_is);
+	waiting = 2;
+	left_of[1] = 9 * SECOND;
+	left_of[2] = SECOND / 2 - 1;
+	expiry_look(&e, state);
+	CHECK(e.first == 101 && timer_is == 101, "a change that waits: %lld", (long long)timer_is);
+	any_ban = false;
+	left_of[2] = SECOND / 2;
+	expiry_look(&e, state);
+	CHECK(e.first == 102 && timer_is == 102, "without a ban: %lld", (long long)timer_is);
+	expiry_ran(&e, false);
+	expiry_look(&e, state);
+	CHECK(e.first == 102 && timer_is == 105, "after a failure: %lld", (long long)timer_is);
+	expiry_ran(&e, true);
+	expiry_look(&e, state);
+	CHECK(timer_is == 102, "after that: %lld", (long long)timer_is);
+	pending_err = -EIO;
+	expiry_look(&e, state);
+	CHECK(!e.first && !timer_is, "what waits cannot be read: %lld", (long long)timer_is);
+	expiry_look(&e, NULL);
+	CHECK(!e.first && !timer_is, "without a state: %lld", (long long)timer_is);
+}
+
+int main(void)
+{
+	static const struct ktap_case cases[] = {
+		{ "the job", the_job },
+		{ "the timer", the_timer },
+	};
+
+	return ktap_run(cases, sizeof(cases) / sizeof(*cases));
+}
