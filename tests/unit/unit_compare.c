@@ -75,7 +75,8 @@ static void make(size_t i, enum kind kind, bool other, const struct image *like)
 	settings.exact = kind == EXACT;
 	settings.headroom = 9;
 	set_of(&set, sets[i]);
-	ENOUGH(!owned_take(&owned, &set, 1));
+	/* Of every second one nothing is a list's. */
+	ENOUGH(!owned_take(&owned, &set, i % 2 ? LABEL_LIVE : 1));
 	err = image_make(path_of(path, i, kind, other), &owned, &list, 1, &settings, like);
 	CHECK(!err, "%s: %s", path, reason(err));
 	owned_free(&owned);

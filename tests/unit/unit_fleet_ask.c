@@ -279,11 +279,15 @@ static void many_logs(void)
 	for (size_t i = 0; i < 150; i++)
 		heard[i].rung = true;
 	for (int i = 0; i < 3; i++) {
+		size_t read = 0;
+
 		asked_n = 100; /* in silence */
 		last_words = 0;
 		wire.follow.reading = false;
 		read_some(&wire);
-		printf("%d words, %s %s, the next is %zu\n", last_words,
+		for (size_t k = 0; k < 150; k++)
+			read += heard[k].reading;
+		printf("%d words of %zu logs, %s %s, the next is %zu\n", last_words, read,
 		       wire.follow.reading ? "reads" : "reads nothing", heard[120].rung ? "without m120" : "with m120",
 		       wire.follow.next_log);
 	}

@@ -340,7 +340,7 @@ static void lines(void)
 	collect_from(0, 2);
 	collect_from(1, 1);
 	collect_from(0, 1);
-	collect_from(1, 9);
+	collect_from(1, 4); /* one is left */
 	put_batch();
 	collect_from(0, 9);
 	collect_from(1, 9);

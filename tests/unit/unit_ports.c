@@ -381,6 +381,27 @@ static void bridge_goes(void)
 	settle("nothing is new");
 }
 
+/* More than there is room for in what is said of them. */
+static void many_are_lost(void)
+{
+	quiet = true;
+	follow("br0", "skb", true, MATCH_DESTINATION);
+	for (int i = 0; i < 70; i++) {
+		struct port_row row = { .of = "br0" };
+
+		snprintf(row.name, sizeof(row.name), "interface000%02d", i);
+		entry(row.name, MATCH_DESTINATION);
+		if (state_port_put(its.state, &row))
+			abort();
+	}
+	commit();
+	no_more = "br0";
+	if (ports_settle(&its))
+		abort();
+	quiet = false;
+	show();
+}
+
 static void they_were_detached(void)
 {
 	quiet = true;
@@ -762,6 +783,7 @@ static void word_for_word(void)
 {
 	static const struct scene scenes[] = { { "come and go", come_and_go },
 					       { "a bridge goes", bridge_goes },
+					       { "many are lost", many_are_lost },
 					       { "they were detached", they_were_detached },
 					       { "without a rule", without_rule },
 					       { "ports go too", ports_go_too },

@@ -407,6 +407,21 @@ static void damaged_settings(void)
 	empty_directory();
 }
 
+/* Of a file that was cut off, what does not stand in its end is saved. */
+static void saved_of_a_part(void)
+{
+	static struct recovered r;
+	struct stat is;
+	int err;
+
+	if (!make_state())
+		return;
+	ENOUGH(!stat(file, &is) && !truncate(file, is.st_size - (1 << 14)));
+	err = state_recover(&own_context, file, NULL, &r);
+	CHECK(!err && !r.whole && r.lists + r.lost_n == 2, "%s: %zu lists, %zu lost", reason(err), r.lists, r.lost_n);
+	empty_directory();
+}
+
 static char faults_found[2000];
 
 static void found(void *arg, const char *fault)
@@ -693,6 +708,7 @@ int main(void)
 		{ "damaged ranges", damaged_ranges },
 		{ "what SQLite finds wrong is said", damaged_pages },
 		{ "damaged settings", damaged_settings },
+		{ "what is saved of a file that was cut off", saved_of_a_part },
 		{ "settings of what cannot be", names_of_settings },
 		{ "limits of many interfaces", limits_of_many },
 		{ "more lengths than there are", lengths },

@@ -145,16 +145,16 @@ static void scoped_prefix(struct addr first, unsigned int length, void *arg)
 		return;
 	s->n++;
 	prefix_text(text, first, (int)length);
-	if (s->array)
+	if (s->array) {
 		json_array_append_new(s->array,
 				      json_pack("{s:s, s:n, s:n, s:n, s:n, s:o}", "prefix", text, "added", "expires",
 						"seconds_left", "reason", "scope", scope_json(s->scope)));
-	if (s->array || !s->print)
-		return;
-	if (!s->head)
-		print_head(NULL);
-	s->head = true;
-	printf("%-43s %-20s %10s  only %s\n", text, "-", "-", s->scope);
+	} else if (s->print) {
+		if (!s->head)
+			print_head(NULL);
+		s->head = true;
+		printf("%-43s %-20s %10s  only %s\n", text, "-", "-", s->scope);
+	}
 }
 
 /* None of them has what these options ask for. */
