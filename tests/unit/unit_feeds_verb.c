@@ -248,22 +248,10 @@ static void cannot(void)
 static void ways(void)
 {
 	static const char *const all[] = {
-		"feeds known",
-		"feeds known x",
-		"feeds known x more",
-		"feeds check @x",
-		"feeds check",
-		"feeds other",
-		"feeds check @x more",
-		"feeds check @x --format csv",
-		"feeds --format csv",
-		"feeds --lan",
-		"feeds known --lan",
-		"feeds --insecure",
-		"feeds --key k",
-		"feeds --skip-bad",
-		"feeds --where 'a = b'",
-		"feeds --header-file f",
+		"feeds known",	      "feeds known x",	  "feeds known x more",	   "feeds check @x",
+		"feeds check",	      "feeds other",	  "feeds check @x more",   "feeds check @x --format csv",
+		"feeds --format csv", "feeds --lan",	  "feeds known --lan",	   "feeds --insecure",
+		"feeds --key k",      "feeds --skip-bad", "feeds --where 'a = b'", "feeds --header-file f",
 	};
 
 	feeds_n = 0;
