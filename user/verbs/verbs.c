@@ -79,8 +79,8 @@ const struct verb verbs[] = {
 	  .most = 2, .asks = "alone, known [PATTERN|@FEED], or check URL|@FEED", .run = verb_feeds },
 	{ "add", .group = "ban now; exceptions", .operands = "PREFIX...|-",
 	  .does = "ban addresses and prefixes, from the moment the command returns",
-	  .more = "The kernel ends a ban that has a time. Of a ban that is there and the new one the one "
-		  "that ends later stays, with its reason; the command says which it kept.",
+	  .more = "The kernel ends a ban that has a time. Where there is a ban already, the one of "
+		  "the two that ends later stays, with its reason; the command says which it kept.",
 	  .examples = { "add 198.51.100.9 --ttl 1h30m --reason 'login failures'",
 			"add 203.0.113.0/24 2001:db8:7::/48 --only tcp/22" },
 	  .also = "ban block drop deny reject blacklist banip -A -I", .options = add_options, .least = 1,
