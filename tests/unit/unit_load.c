@@ -376,6 +376,8 @@ static void recalls(void)
 		{ .known = true, .hand = { 9, 0 }, .day = { 2, 2 }, .day_at = DATE - 86400, .wide = { 0, 3 } },
 		{ .known = true, .hand = { 0, 9 }, .day = { 2, 2 }, .day_at = DATE + 1, .wide = { 3, 0 } },
 		{ .known = true, .hand = { 9, 9 }, .day = { 2, 2 }, .day_at = DATE },
+		{ .known = true, .hand = { 0, 1 }, .day = { 2, 2 }, .day_at = DATE, .wide = { 0, 1 } },
+		{ .known = true, .hand = { 1, 0 }, .day = { 2, 2 }, .day_at = DATE, .wide = { 1, 0 } },
 	};
 	static const char *const sets[] = { OTHER, "192.0.2.1", "2001:db8::1", "" };
 

@@ -222,6 +222,43 @@ static void unions_of_bits(void)
 	unions(false, ktap_random() & 1);
 }
 
+/* Only one of them has a gate, and the other nothing that would stand in it. */
+static void gates_of_one(void)
+{
+	struct settings settings = SETTINGS_DEFAULT;
+	struct image image[3] = { 0 };
+	size_t kept = 0;
+	int err = -EIO;
+
+	settings.exact = false;
+	settings.headroom = 10;
+	draw(0, 100);
+	for (size_t i = 0; i < half[1].n; i++)
+		if (half[1].range[i].family == 6)
+			half[1].range[kept++] = half[1].range[i];
+	half[1].n = kept;
+	for (int i = 0; i < 2; i++)
+		if (!make(i, &settings, false, i ? &image[0] : NULL) || image_open(&image[i], path[i], "one", true))
+			goto out;
+	image[1].g.gate4 = image[1].g.gate4_labels = 0;
+	CHECK(image[0].g.gate4 && !image[1].g.keys4, "there is another gate");
+	for (int i = 0; i < 2; i++) {
+		err = image_union(path[2], &image[i], &image[!i]) ?: image_open(&image[2], path[2], "the union", true);
+		for (size_t k = 0; k < half[0].n + half[1].n && !err; k++) {
+			const struct naive_range *r = k < half[0].n ? &half[0].range[k] : &half[1].range[k - half[0].n];
+
+			CHECK(decide(&image[2], r->family, r->lo) & ANSWER_DROP &&
+				      decide(&image[2], r->family, r->hi) & ANSWER_DROP,
+			      "range %zu passes", k);
+		}
+		CHECK(!err, "%s", reason(err));
+		image_close(&image[2]);
+	}
+out:
+	image_close(&image[0]);
+	image_close(&image[1]);
+}
+
 /* What one image bans and the other only counts is banned, wherever the gate and the roster hold it. */
 static void bans_go_before_shadows(void)
 {
@@ -458,6 +495,7 @@ int main(void)
 		{ "exact unions", exact_unions },
 		{ "one host", one_host },
 		{ "unions of bits", unions_of_bits },
+		{ "gates of one", gates_of_one },
 		{ "bans go before shadows", bans_go_before_shadows },
 		{ "sets come back", sets_come_back },
 		{ "others are refused", others_are_refused },
