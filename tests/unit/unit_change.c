@@ -18,6 +18,7 @@
 #include "change/attach.h"
 #include "change/catch_up.h"
 #include "change/change.h"
+#include "change/home.h"
 #include "change/own_names.h"
 #include "change/ports.h"
 #include "kernel/counters.h"
@@ -37,6 +38,7 @@ static struct shows shows = { "tests/unit/unit_change.txt", known, sizeof(known)
 static const char *fails; /* that call does */
 static bool silent;	  /* how it begins and ends is said elsewhere */
 static int fails_with, pins, generation, overdue_n, scoped;
+static bool abroad;
 static jmp_buf out;
 
 static int call(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
@@ -128,6 +130,7 @@ __attribute__((noreturn)) static void made_exit(int status)
 #define pins_are_there(context)				 (call("are pins there?"), pins)
 #define live_open(live, context)			 made_look(live)
 #define live_close(live)				 ((void)call("the kernel is left"))
+#define home_look(change)				 (((change)->context->abroad = abroad), call("is the filter here?"))
 #define catch_up(state, live, at_least)			 call("caught up, at least %d", (int)(at_least))
 #define attach_complete(change)				 ((void)call("attached, completely"))
 #define kernel_scopes_follow(context)			 call("scopes follow their interfaces")
@@ -233,6 +236,16 @@ static void begins(void)
 			fails_with = each[i].with;
 			ends(begun());
 		}
+	works();
+	scoped = abroad = true;
+	puts(" in another network");
+	ends(begun());
+	abroad = false;
+	puts(" where the filter is not");
+	fails = "is the filter here?";
+	fails_with = -EXDEV;
+	ends(begun());
+	fails_with = -EIO;
 	works();
 	puts(" an errand that is declined");
 	errand.declined = true;

@@ -196,6 +196,18 @@ static int makes_alone(void)
 	return makes_in(NULL);
 }
 
+/* What is in force has numbers of another network, which stay; one of its names is new. */
+static int makes_abroad(void)
+{
+	struct context abroad = own_context;
+
+	abroad.abroad = true;
+	snprintf(scopes.on[1].name, sizeof(scopes.on[1].name), "new");
+	for (__u64 i = 0; i < scopes.names; i++)
+		scopes.on[i].ifindex = 99;
+	return makes_in(&abroad);
+}
+
 static int reads(void)
 {
 	struct live live;
@@ -227,6 +239,10 @@ static const struct scenario all[] = {
 	{ "made", NULL, makes, BY_EACH_ERRNO },
 	{ "made, who was not read is counted already", unread_is_there, makes, EACH_FAILS },
 	{ "made for a look", NULL, makes_alone, EACH_FAILS },
+	{ "made abroad", in_force, makes_abroad, BY_EACH_ERRNO },
+	{ "made abroad, nothing is in force", nothing_in_force, makes_abroad, ONCE },
+	{ "made abroad, none has a scope", none_has_a_scope, makes_abroad, ONCE },
+	{ "made abroad, of another version", of_another_version, makes_abroad, ONCE },
 	{ "read", in_force, reads, BY_EACH_ERRNO },
 	{ "read, of another version", of_another_version, reads, ONCE },
 	{ "read, none has a scope", none_has_a_scope, reads, ONCE },

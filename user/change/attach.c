@@ -827,13 +827,16 @@ static int restore_filter(struct change *change, const struct restore_options *o
 static int restore_once(struct context *context, const struct restore_options *options, size_t *missing)
 {
 	struct change *change = NULL;
-	/* The filter before the interfaces, so that none runs with an empty one. */
-	int err = change_begin(&change, context) ?:
-		  kernel_base(context, committed(change->state)) ?:
-		  restore_filter(change, options) ?:
-		  restore_watch(change) ?:
-		  restore_interfaces(change, missing);
+	int err;
 
+	/* The filter before the interfaces, so that none runs with an empty one. */
+	context->settles = true;
+	err = change_begin(&change, context) ?:
+	      kernel_base(context, committed(change->state)) ?:
+	      restore_filter(change, options) ?:
+	      restore_watch(change) ?:
+	      restore_interfaces(change, missing);
+	context->settles = false;
 	change_end(change);
 	return err;
 }

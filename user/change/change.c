@@ -14,6 +14,7 @@
 #include "change/accounts_internal.h"
 #include "change/attach.h"
 #include "change/catch_up.h"
+#include "change/home.h"
 #include "change/own_names.h"
 #include "change/ports.h"
 #include "kernel/counters.h"
@@ -60,10 +61,15 @@ int change_begin_at(struct change **change, struct context *context, time_t at_l
 	if (err)
 		return err;
 	live_open(&c->live, context);
+	err = home_look(c);
+	if (err)
+		return err;
 	err = catch_up(&c->state, &c->live, at_least);
 	if (err || errand.declined)
 		return err;
 	attach_complete(c);
+	if (context->abroad)
+		return 0;
 	/* Where no service has seen that an interface came. */
 	err = c->live.g.scoped ? kernel_scopes_follow(context) : 0;
 	if (err)

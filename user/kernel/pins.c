@@ -295,6 +295,25 @@ int pin_shared_map(const struct context *context, const char *name)
 	return err ?: fd;
 }
 
+static __u32 id_of(int fd, const char *name)
+{
+	struct pinned is = { 0 };
+	bool ours = fd >= 0 && !pinned_info(fd, &is) && is.kind == PINNED_MAP && !strcmp(is.name, name);
+
+	close_fd(fd);
+	return ours ? is.id : 0;
+}
+
+__u32 pin_shared_id(const struct context *context, const char *name)
+{
+	return id_of(pin_shared_map(context, name), name);
+}
+
+bool pin_shared_lives(__u32 id, const char *name)
+{
+	return id_of(bpf_map_get_fd_by_id(id), name) == id;
+}
+
 static bool is_root(const struct pinned *is, bool bare)
 {
 	return is->kind == PINNED_PROGRAM &&
@@ -400,6 +419,20 @@ static int find_bpffs(const struct context *context)
 	return is;
 }
 
+/* Ours may end with this command: it is not the machine's, or the container's, or not that of whoever started it. */
+static bool is_apart(void)
+{
+	char caller[40];
+	const char *const others[] = { "/proc/1/ns/mnt", caller };
+	struct stat own, other;
+
+	snprintf(caller, sizeof(caller), "/proc/%d/ns/mnt", (int)getppid());
+	for (size_t i = 0; i < 2 && !stat("/proc/self/ns/mnt", &own); i++)
+		if (!stat(others[i], &other) && own.st_ino != other.st_ino)
+			return true;
+	return false;
+}
+
 int pins_may(const struct context *context, bool *mounts)
 {
 	int is = find_bpffs(context);
@@ -414,6 +447,11 @@ int pins_may(const struct context *context, bool *mounts)
 	/* Do not mount over a bpffs: that would hide every pin. */
 	*mounts = is != 1 && !strncmp(context->bpffs, BPFFS_MOUNT "/", strlen(BPFFS_MOUNT "/")) &&
 		  on_bpffs(BPFFS_MOUNT) != 1;
+	if (*mounts && is_apart())
+		return because(-EXDEV, BPFFS_MOUNT
+			       " is not mounted in this mount namespace ('ip netns exec' hides it), and "
+			       "what is pinned would go with it: 'nsenter --net=/run/netns/NAME' sees it, or mount "
+			       "one: mount -t bpf bpf " BPFFS_MOUNT);
 	if (is != 1 && !*mounts)
 		return because(-EINVAL, "%s is not on a BPF file system; mount one: mount -t bpf bpf DIR",
 			       context->bpffs);

@@ -73,6 +73,9 @@ const char *pinned_text(char text[PINNED_TEXT_MAX], const struct pinned *pinned)
  * another map's.
  */
 int pin_shared_map(const struct context *context, const char *name);
+/* Its number, 0 where there is none; and is there still one of that number, wherever it is pinned? */
+__u32 pin_shared_id(const struct context *context, const char *name);
+bool pin_shared_lives(__u32 id, const char *name);
 /* The root program, which the kernel knows by its name. *frags: it takes packets that lie in several buffers. */
 #define ROOT_PLAIN  "xdp_bloom_root"
 #define ROOT_BEGINS "xdp_bloom_" /* all of them, and those on trial */
@@ -85,7 +88,8 @@ int pin_root_of(const struct context *context, unsigned int match, bool bare);
 /* pin_shared_map() for all of them, those that are not there left out: 0 or -EBADF. */
 int pins_are_ours(const struct context *context);
 
-/* 0, or why there can be no pins. *mounts: a bpffs has to be mounted first, where it usually is. */
+/* 0, or why there can be no pins; -EXDEV: they would go with this process. *mounts: a bpffs has to be mounted first,
+ * where it usually is. */
 int pins_may(const struct context *context, bool *mounts);
 /* An error where there is no bpffs, nor can be one. Makes the directories: an error unless they are ours. */
 int pins_ready(const struct context *context, bool make);

@@ -3,12 +3,15 @@
 
 #include <errno.h>
 #include <net/if.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include <bpf/bpf.h>
 
 #include "base/close_fd.h"
+#include "base/context.h"
 #include "base/log.h"
 #include "kernel/generation.h"
 #include "kernel/live.h"
@@ -36,6 +39,26 @@ static int open_unread(const struct context *context)
 	return fd;
 }
 
+/* From a network namespace that has not the interfaces: as they were. One that is new has to wait. */
+static int number_as_before(const struct context *context, struct scopes *scopes)
+{
+	struct scopes *was = calloc(1, sizeof(*was));
+	struct live live;
+	int err;
+
+	live_open(&live, context);
+	err = was ? kernel_scopes_read(&live, was) : -ENOMEM;
+	live_close(&live);
+	for (__u64 i = 0; i < scopes->names; i++) {
+		scopes->on[i].ifindex = 0;
+		for (__u64 j = 0; !err && j < was->names; j++)
+			if (!strcmp(was->on[j].name, scopes->on[i].name))
+				scopes->on[i].ifindex = was->on[j].ifindex;
+	}
+	free(was);
+	return err_is(err, ENOENT) ? 0 : err;
+}
+
 static void number(struct scopes *scopes)
 {
 	/* Programs read it meanwhile. */
@@ -47,8 +70,14 @@ int kernel_scopes(const struct context *context, struct candidate *c, struct sco
 {
 	LIBBPF_OPTS(bpf_map_create_opts, opts, .map_flags = BPF_F_MMAPABLE);
 	__u32 key = 0;
+	int err = 0;
 
-	number(scopes);
+	if (context && context->abroad)
+		err = number_as_before(context, scopes);
+	else
+		number(scopes);
+	if (err)
+		return err;
 	c->scopes = bpf_map_create(BPF_MAP_TYPE_ARRAY, PIN_SCOPES, 4, sizeof(*scopes), 1, &opts);
 	if (c->scopes < 0 || bpf_map_update_elem(c->scopes, &key, scopes, BPF_ANY))
 		return because_kernel(-errno, PIN_SCOPES);

@@ -17,6 +17,7 @@
 #include "base/log.h"
 #include "change/agreement.h"
 #include "kernel/live.h"
+#include "kernel/pins.h"
 #include "observe/unfiltered.h"
 #include "service/sd_notify.h"
 #include "state/fleet.h"
@@ -418,13 +419,16 @@ int service_run(const struct context *context, struct service_options *options, 
 		.expiry.timer = -1,
 		.errands.listener = -1,
 	};
+	bool mounts;
 	int err;
 
 	keep_little();
 	notify_open();
 	s.rotate_at = s.rate.at = INT64_MAX;
 	s.notify_at = notify_watchdog() ? 0 : INT64_MAX;
-	err = open_all(&s);
+	err = pins_may(context, &mounts);
+	/* What else is in the way each command says, until it is mended; what this one mounted they would not see. */
+	err = err_is(err, EXDEV) ? err : open_all(&s);
 	if (err) {
 		s.status = fail("%s", reason(err));
 	} else {

@@ -12,6 +12,12 @@ struct state;
 #define SETTING_EDITS	   "edits"
 /* Which start of the machine the ends of bans count from, as a number. */
 #define SETTING_BOOT "boot"
+/* Where the filter is (change/home.h): the device of the pins' file system; the slot's number, of that start of the
+ * machine; the network namespace. */
+#define SETTING_PINS	  "pins"
+#define SETTING_SLOT	  "slot"
+#define SETTING_SLOT_BOOT "slot boot"
+#define SETTING_NETWORK	  "network"
 /* In front of a list's name. */
 #define SETTING_TRUSTED "trusted "
 /* How many bans there are, and of which generation and edit that is. */

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Where the filter of a state is. The state's directory can be seen from other mount namespaces, which have other pins,
+ * and pins from other network namespaces, which have other interfaces.
+ */
+#ifndef CHANGE_HOME_H
+#define CHANGE_HOME_H
+
+struct change;
+
+/*
+ * Sets context->abroad: what is filtered is in another network namespace, where interfaces come and go unseen; a
+ * warning says so. -EXDEV with the reason recorded where the filter in force is at other pins than those that are seen
+ * here: what this command did would be in force nowhere. Before anything else of a change.
+ */
+int home_look(struct change *change);
+
+#endif
