@@ -12,13 +12,14 @@ LIMIT=$((64 << 20))
 make_group() {
 	mount -t cgroup2 none /sys/fs/cgroup 2>/dev/null
 	if grep -qsw memory /sys/fs/cgroup/cgroup.controllers; then
-		group=/sys/fs/cgroup/xdp-bloom-$$ most=memory.max peak=memory.peak
+		group=/sys/fs/cgroup/xdp-bloom-$$ most=memory.max peak=memory.peak now=memory.current
 		echo +memory >/sys/fs/cgroup/cgroup.subtree_control
 	else
 		mount -t tmpfs none /sys/fs/cgroup
 		mkdir /sys/fs/cgroup/memory
 		mount -t cgroup -o memory none /sys/fs/cgroup/memory 2>/dev/null || skip "no control group counts memory here"
 		group=/sys/fs/cgroup/memory/xdp-bloom-$$ most=memory.limit_in_bytes peak=memory.max_usage_in_bytes
+		now=memory.usage_in_bytes
 	fi
 	mkdir "$group" || skip "no control group can be made here"
 	echo "$LIMIT" >"$group/$most" || skip "this control group takes no limit"
@@ -90,4 +91,29 @@ print("\n".join("%d.%d.%d.%d" % (random.randint(11, 99), random.randint(0, 255),
 	send 0 -b banned -c clean
 }
 
-run_cases memory slow_core
+# Bans are made longer, and the kernel has no memory to be told: they go on behind their old end, and that is said.
+longer_bans() {
+	local over i
+
+	make_group
+	filtering bad
+	for ((i = 0; i < 6000; i++)); do
+		echo "add 45.0.$((i / 250)).$((i % 250)) --ttl 20s"
+	done >short
+	sed 's/20s$/1h/' short >long
+	awk 'NR % 100 == 0 { print $2 }' short >>banned
+	small batch short
+	over=$((SECONDS + 22))
+	echo $(($(cat "$group/$now") + 4096)) >"$group/$most"
+	bloom batch long
+	cp err said
+	"$XDP_BLOOM" status >out
+	grep -q 'the last change is not in force yet' out || skip "the kernel had memory for all of them"
+	while [ $SECONDS -lt $over ]; do sleep 0.5; done
+	send 0 -b banned -c clean
+	grep -q 'not all of these bans end by themselves' said || fail "it says nothing of it: $(cat said)"
+	bloom rotate
+	send 0 -b banned -c clean
+}
+
+run_cases memory slow_core longer_bans

@@ -360,8 +360,11 @@ int edit_commit(struct state *state, struct live *live, struct candidate *c, str
 	if (err || !changes)
 		return err;
 	err = kernel_ends_put(c->ends, ends);
+	if (err)
+		warn("%s: not all of these bans end by themselves; the service or the next command ends them",
+		     reason(err));
 	edit_make(e);
-	if (err || live_note(live, &c->g))
+	if (!err && live_note(live, &c->g))
 		note("the generation's description was not written; the next command rebuilds it");
 	return 0;
 }

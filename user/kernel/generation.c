@@ -69,9 +69,26 @@ static size_t put_many(int map, const struct end *at, size_t n)
 	return put;
 }
 
+/*
+ * Its end could not be put in. What ends it sooner is taken out, also the entry of a wider ban: without one it is
+ * dropped until the state ends it. That takes no memory.
+ */
+static void end_untold(int map, const struct end *end)
+{
+	struct end_key at = end->key;
+	__u64 until;
+
+	while (bpf_map_lookup_elem(map, &at, &until) ? errno != ENOENT : until < end->until) {
+		bpf_map_delete_elem(map, &at);
+		if (at.bits-- == END_KEY_BITS(0))
+			return;
+	}
+}
+
 int kernel_ends_put(int map, const struct ends *ends)
 {
 	size_t first = 0, put = 1;
+	int err = 0;
 
 	while (ends->n - first >= MANY_ENDS && put) {
 		put = put_many(map, ends->at + first, MANY_ENDS);
@@ -80,12 +97,14 @@ int kernel_ends_put(int map, const struct ends *ends)
 	for (size_t i = first; i < ends->n; i++) {
 		const struct end *end = &ends->at[i];
 
-		if (!end->until)
-			bpf_map_delete_elem(map, &end->key);
-		else if (bpf_map_update_elem(map, &end->key, &end->until, BPF_ANY))
-			return because_kernel(-errno, PIN_ENDS);
+		if (end->until && !err && bpf_map_update_elem(map, &end->key, &end->until, BPF_ANY))
+			err = because_kernel(-errno, PIN_ENDS);
+		if (end->until && err)
+			end_untold(map, end);
+		else if (!end->until && bpf_map_delete_elem(map, &end->key) && errno != ENOENT && !err)
+			err = because_kernel(-errno, PIN_ENDS);
 	}
-	return 0;
+	return err;
 }
 
 size_t kernel_ends_room(int map)

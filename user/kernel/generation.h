@@ -67,7 +67,7 @@ int kernel_open_live(const struct context *context, struct candidate *c);
 
 /* A map of so many ends at most; what it holds, not what it may hold, takes memory. Or -errno. */
 int kernel_ends_map(size_t most);
-/* Puts them in; and takes those out that are 0. */
+/* Puts them in; and takes those out that are 0. After an error those that are not in end later, or not at all. */
 int kernel_ends_put(int map, const struct ends *ends);
 /* How many it has room for in all; 0: it cannot be told. */
 size_t kernel_ends_room(int map);
