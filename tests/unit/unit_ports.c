@@ -479,6 +479,71 @@ static void move_on(void)
 	settle("nobody's any more");
 }
 
+static void on_trial(const char *bridge)
+{
+	struct pending pending = { .kind = PENDING_INTERFACE, .deadline = 4000000000, .due = 7 };
+
+	label_of_ports(pending.name, bridge, 0);
+	if (state_pending_add(its.state, &pending))
+		abort();
+}
+
+static void decide(const char *bridge, bool kept)
+{
+	char label[LABEL_MAX];
+
+	label_of_ports(label, bridge, 0);
+	if (state_pending_forget(its.state, PENDING_INTERFACE, label) ||
+	    (!kept && state_ports_drop(its.state, bridge, false)))
+		abort();
+	commit();
+}
+
+/* To one whose rule waits for confirmation: nothing changes until that is decided. */
+static void move_to_waiting(void)
+{
+	static const struct {
+		const char *what, *mode;
+		bool kept;
+	} to[] = { { "the same, which is confirmed", "skb", true },
+		   { "the same, which goes back", "skb", false },
+		   { "another mode, which is confirmed", "native", true },
+		   { "another mode, which goes back", "native", false } };
+
+	for (size_t i = 0; i < sizeof(to) / sizeof(to[0]); i++) {
+		begin();
+		quiet = true;
+		bridge();
+		follow("br1", to[i].mode, true, MATCH_DESTINATION);
+		follow("br2", "skb", true, MATCH_DESTINATION);
+		on_trial("br1");
+		commit();
+		settle("they have come");
+		its.ports_came = false;
+		quiet = false;
+		has(NULL, NULL);
+		has("eth1", "br1");
+		has("eth2", "br2");
+		has("eth3", "br1");
+		settle(to[i].what);
+		decide("br1", to[i].kept);
+		settle("decided");
+	}
+	begin();
+	quiet = true;
+	bridge();
+	follow("br1", "skb", true, MATCH_DESTINATION);
+	on_trial("br1");
+	commit();
+	settle("they have come");
+	its.ports_came = false;
+	quiet = false;
+	has(NULL, NULL);
+	has("eth1", "br1");
+	no_more = "br0";
+	settle("with its bridge gone one waits, and one is lost");
+}
+
 /* Tried twice, and by the next command again. */
 static void cannot_go(void)
 {
@@ -788,6 +853,7 @@ static void word_for_word(void)
 					       { "without a rule", without_rule },
 					       { "ports go too", ports_go_too },
 					       { "move on", move_on },
+					       { "move to one that waits", move_to_waiting },
 					       { "cannot go", cannot_go },
 					       { "directions", directions },
 					       { "of their own", of_their_own },

@@ -74,7 +74,7 @@ static bool had_filter(const struct ports_kept *kept, const struct port_row *row
 	return false; /* somebody has detached it */
 }
 
-/* It is a port of one with a rule of its own by now. */
+/* It is a port of one with a rule of its own by now, whether or not that waits. */
 static bool comes_again(const struct ports_kept *kept, const struct port_row *row, const struct port_of *ports,
 			size_t n)
 {
@@ -83,7 +83,7 @@ static bool comes_again(const struct ports_kept *kept, const struct port_row *ro
 			if (!strcmp(ports[i].name, row->name) && !strcmp(ports[i].of, kept->rules[j].name) &&
 			    MATCH_LEAVES(kept->rules[j].match) == row->leaves)
 				return true;
-	return false;
+	return ports_kept_wait(kept, ports, n, row);
 }
 
 /* What is called otherwise by now cannot be told from what is gone. */
