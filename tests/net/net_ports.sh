@@ -311,6 +311,41 @@ moves() {
 	filters 0
 }
 
+# To those of one that waits for confirmation: it stays filtered until that is decided.
+moves_on_trial() {
+	above bridge
+	ip link add edgetwo type bridge
+	ip link set edgetwo up
+	join 0
+	bloom attach edgetop --ports
+	bloom attach edgetwo --ports --confirm 1h
+	ip link set edge0 master edgetwo
+	bloom add 198.51.100.77
+	filters 0
+	bloom status
+	is "$(rule)" "edgetop,auto,source,ingress,edge0" "the rules while one waits"
+	bloom confirm
+	bloom del 198.51.100.77
+	filters 0
+	is "$(rule)" "edgetop,auto,source,ingress,;edgetwo,auto,source,ingress,edge0" "the rules"
+}
+
+# made_again BRIDGE: removed, and there again under its name, with nobody who saw it: a port of that one.
+made_again() {
+	above bridge
+	ip link add edgetwo type bridge
+	ip link set edgetwo up
+	join 0 1
+	bloom attach edgetop edgetwo --ports
+	ip link del edge0
+	veth 0
+	ip link set edge0 master "$1"
+	bloom add 45.0.0.1
+	is "$(cat err)" "" "what is said"
+	filters 0 1
+	bloom status
+}
+
 # It is filtered as before: the guard rails, which ask of a port that has come, are not asked.
 moves_with_a_need() {
 	above bridge
@@ -455,5 +490,5 @@ needs_pass_by_errand() {
 }
 
 run_cases "by_hand bridge" "by_hand bond mode active-backup miimon 50" "by_hand team" \
-	"by_service bridge" "by_service bond mode active-backup miimon 50" "by_service team" by_name by_other_name renamed options on_trial not_on_trial moves moves_with_a_need one_cannot \
+	"by_service bridge" "by_service bond mode active-backup miimon 50" "by_service team" by_name by_other_name renamed options on_trial not_on_trial moves moves_on_trial "made_again edgetop" "made_again edgetwo" moves_with_a_need one_cannot \
 	refusals reboot at_random needs_pass needs_pass_by_errand

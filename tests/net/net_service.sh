@@ -80,6 +80,30 @@ finds_interfaces() {
 	stop
 }
 
+# Whether or not it has the number that the one before had.
+finds_the_same_number() {
+	local round
+
+	prepare
+	sed -i /attach/d conf # a line is tried again for itself
+	ready
+	heard "$log" ready
+	bloom attach edge0
+	for round in 1 2 3; do
+		ip link del edge0
+		kill -HUP "$service_pid" # it has seen that edge0 is not there when it is ready
+		heard "$log" ready
+		link_number=77 veth 0
+		wait_until "the filter on edge0 of round $round" is_attached edge0
+		send 0 -b banned -c clean
+	done
+	stop
+}
+
+is_attached() {
+	! without_program "$1"
+}
+
 # One that another program was on when it came: it is not done until it is done.
 tries_interfaces_again() {
 	prepare
@@ -611,6 +635,6 @@ grows() {
 	stop
 }
 
-run_cases grows starts_and_stops tells_who_is_busy only_one finds_interfaces "finds_interfaces --shared" tries_interfaces_again claims_no_filter gives_up_an_interface changes_slowly ends_bans restores_without_watchers clock_is_set ends_bans_later starts_on_a_full_disk \
+run_cases grows starts_and_stops tells_who_is_busy only_one finds_interfaces "finds_interfaces --shared" finds_the_same_number tries_interfaces_again claims_no_filter gives_up_an_interface changes_slowly ends_bans restores_without_watchers clock_is_set ends_bans_later starts_on_a_full_disk \
 	ends_bans_of_a_state_that_was_gone beside_a_load \
 	rotates rotates_later killed_at_start answers_prometheus with_few_rights damaged_state line_fails counts_nothing

@@ -155,7 +155,7 @@ veth() {
 	local n end
 
 	for n; do
-		ip link add "edge$n" type veth peer name "wire$n" || fail "cannot make a veth pair"
+		ip link add "edge$n" ${link_number:+index "$link_number"} type veth peer name "wire$n" || fail "cannot make a veth pair"
 		for end in "edge$n" "wire$n"; do
 			[ ! -e "/proc/sys/net/ipv6/conf/$end" ] || echo 1 >"/proc/sys/net/ipv6/conf/$end/disable_ipv6"
 			ip link set "$end" up

@@ -454,6 +454,72 @@ static void comes(void)
 	news_of("eth1");
 }
 
+/* That one has gone, says a bridge or everybody. */
+static void gone_of(unsigned char family, int number)
+{
+	struct ifinfomsg *link;
+
+	message(RTM_DELLINK, "eth0");
+	link = (struct ifinfomsg *)((char *)last() + NLMSG_HDRLEN);
+	link->ifi_family = family;
+	link->ifi_index = number;
+	reads_n++;
+	message(RTM_NEWLINK, "eth0");
+	reads_n++;
+	line("a message that %d has gone%s", number, family ? " from a bridge" : "");
+	reads_now();
+}
+
+/* It comes again, and has the number that it had. */
+static void same_number(void)
+{
+	keep("eth0", MATCH_SOURCE);
+	link_is("eth0", 3);
+	expect();
+	came();
+	left();
+	unfiltered_are();
+	line("another has gone, or it has gone from a bridge");
+	gone_of(AF_UNSPEC, 4);
+	gone_of(AF_BRIDGE, 3);
+	unfiltered_are();
+	line("it has gone, and is there again before that is read");
+	gone_of(AF_UNSPEC, 3);
+	unfiltered_are();
+	news_of("eth0");
+	left();
+	unfiltered_are();
+	line("its name is nobody's meanwhile");
+	link_is("eth0", 0);
+	news_of("eth0");
+	link_is("eth0", 3);
+	unfiltered_are();
+	news_of("eth0");
+	news_of("eth0");
+	left();
+	line("a restore has found it gone");
+	link_is("eth0", 0);
+	left();
+	link_is("eth0", 3);
+	news_of("eth0");
+	line("it was attached");
+	attach("eth0", MATCH_SOURCE);
+	left();
+	attached_n = 0;
+	news_of("eth0");
+	attached_n = 1;
+	expect();
+	attached_n = 0;
+	news_of("eth0");
+	news_of("eth0");
+	line("whether it is cannot be told");
+	attach_err = -EACCES;
+	left();
+	news_of("eth0");
+	attach_err = 0;
+	news_of("eth0");
+}
+
 /* What is remembered by a name that an interface has beside its own. */
 static void by_other_name(void)
 {
@@ -471,6 +537,7 @@ static void by_other_name(void)
 	attach("eth0", MATCH_SOURCE);
 	unfiltered_are();
 	left();
+	news_of("eth0");
 	strcpy(interfaces[0].name, "eth0");
 	expect();
 	came();
@@ -880,9 +947,11 @@ static void word_for_word(void)
 	static const struct {
 		const char *name;
 		void (*happens)(void);
-	} each[] = { { "one comes", comes },   { "one is there", there }, { "messages", messages },
-		     { "tried again", again }, { "not read", not_read },  { "what follows", followed },
-		     { "ports", ports },       { "in vain", in_vain },	  { "other names", by_other_name },
+	} each[] = { { "one comes", comes },	   { "the same number", same_number },
+		     { "one is there", there },	   { "messages", messages },
+		     { "tried again", again },	   { "not read", not_read },
+		     { "what follows", followed }, { "ports", ports },
+		     { "in vain", in_vain },	   { "other names", by_other_name },
 		     { "not open", not_open } };
 
 	for (size_t i = 0; i < sizeof(each) / sizeof(each[0]); i++) {

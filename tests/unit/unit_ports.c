@@ -479,6 +479,132 @@ static void move_on(void)
 	settle("nobody's any more");
 }
 
+static void on_trial(const char *bridge)
+{
+	struct pending pending = { .kind = PENDING_INTERFACE, .deadline = 4000000000, .due = 7 };
+
+	label_of_ports(pending.name, bridge, 0);
+	if (state_pending_add(its.state, &pending))
+		abort();
+}
+
+static void decide(const char *bridge, bool kept)
+{
+	char label[LABEL_MAX];
+
+	label_of_ports(label, bridge, 0);
+	if (state_pending_forget(its.state, PENDING_INTERFACE, label) ||
+	    (!kept && state_ports_drop(its.state, bridge, false)))
+		abort();
+	commit();
+}
+
+/* To one whose rule waits for confirmation: nothing changes until that is decided. */
+static void move_to_waiting(void)
+{
+	static const struct {
+		const char *what, *mode;
+		bool kept;
+	} to[] = { { "the same, which is confirmed", "skb", true },
+		   { "the same, which goes back", "skb", false },
+		   { "another mode, which is confirmed", "native", true },
+		   { "another mode, which goes back", "native", false } };
+
+	for (size_t i = 0; i < sizeof(to) / sizeof(to[0]); i++) {
+		begin();
+		quiet = true;
+		bridge();
+		follow("br1", to[i].mode, true, MATCH_DESTINATION);
+		follow("br2", "skb", true, MATCH_DESTINATION);
+		on_trial("br1");
+		commit();
+		settle("they have come");
+		its.ports_came = false;
+		quiet = false;
+		has(NULL, NULL);
+		has("eth1", "br1");
+		has("eth2", "br2");
+		has("eth3", "br1");
+		settle(to[i].what);
+		decide("br1", to[i].kept);
+		settle("decided");
+	}
+	begin();
+	quiet = true;
+	bridge();
+	follow("br1", "skb", true, MATCH_DESTINATION);
+	on_trial("br1");
+	commit();
+	settle("they have come");
+	its.ports_came = false;
+	quiet = false;
+	has(NULL, NULL);
+	has("eth1", "br1");
+	no_more = "br0";
+	settle("with its bridge gone one waits, and one is lost");
+}
+
+/* One that was removed and made again under its name: nothing of what is kept has changed. */
+static void made_again(void)
+{
+	static const struct {
+		const char *what;
+		struct attachment is[2];
+	} each[] = { { "both are filtered", { { .name = "eth1", .as = "eth1" }, { .name = "eth2", .as = "eth2" } } },
+		     { "by what was filtered under another name",
+		       { { .name = "eth1", .as = "old" }, { .name = "eth2", .as = "eth1", .match = MATCH_BOTH } } },
+		     { "the first is another one",
+		       { { .name = "eth1", .as = "eth1", .gone = true }, { .name = "eth2", .as = "eth2" } } },
+		     { "and was tried in vain", { { .name = "eth2", .as = "eth2" } } },
+		     { "that one's is elsewhere", { { .name = "eth1", .as = "eth1", .moved = true } } },
+		     { "or has another name", { { .name = "new", .as = "eth1" } } },
+		     { "which is known", { { .name = "new", .as = "eth1", .set_aside = 5 } } },
+		     { "its pin by tc was left",
+		       { { .name = "eth1", .as = "eth1", .gone = true },
+			 { .name = "eth1", .as = "eth1", .match = MATCH_COMING(0) } } },
+		     { "of what leaves alone",
+		       { { .name = "eth1", .as = "eth1", .gone = true, .match = MATCH_LEAVING(0) } } } };
+
+	for (size_t i = 0; i < sizeof(each) / sizeof(each[0]); i++) {
+		begin();
+		quiet = true;
+		bridge();
+		settle("they have come");
+		its.ports_came = false;
+		quiet = false;
+		memcpy(filtered, each[i].is, sizeof(each[i].is));
+		filtered_n = each[i].is[1].name[0] ? 2 : 1;
+		settle(each[i].what);
+	}
+	puts("-- the first is another one, and");
+	memcpy(filtered, each[2].is, sizeof(each[2].is));
+	filtered_n = 2;
+	no_more = "eth1";
+	settle("is not there");
+	no_more = NULL;
+	errand.here = true;
+	settle("another's command is done here");
+	errand.here = false;
+	fails_at = calls + 2;
+	settle("that cannot be told");
+	fails_at = 0;
+	if (state_interface_drop(its.state, "eth1"))
+		abort();
+	settle("it was detached");
+	follow("br1", "skb", true, MATCH_DESTINATION);
+	entry("eth1", MATCH_DESTINATION);
+	quiet = true;
+	has("eth4", "br0");
+	settle("another comes");
+	its.ports_came = false;
+	has(NULL, NULL);
+	has("eth1", "br0");
+	has("eth2", "br0");
+	has("eth4", "br1");
+	quiet = false;
+	settle("another moves on");
+}
+
 /* Tried twice, and by the next command again. */
 static void cannot_go(void)
 {
@@ -788,6 +914,8 @@ static void word_for_word(void)
 					       { "without a rule", without_rule },
 					       { "ports go too", ports_go_too },
 					       { "move on", move_on },
+					       { "move to one that waits", move_to_waiting },
+					       { "made again", made_again },
 					       { "cannot go", cannot_go },
 					       { "directions", directions },
 					       { "of their own", of_their_own },

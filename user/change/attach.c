@@ -213,6 +213,18 @@ static int announce_end(struct attaching *a)
 	return err;
 }
 
+/* In the state, it is healed as whatever is there. */
+static void say_kept(const struct attaching *a)
+{
+	char label[LABEL_MAX];
+
+	for (int i = 0; i < a->n; i++)
+		if (a->announced[i] == THAT_IT_WAITS)
+			warn("%s: it was to be filtered before: after it goes back, the service or 'restore' attaches it"
+			     " again; detach it first if it must stay off",
+			     label_of(label, a->names[i], way_of(a->options)));
+}
+
 static int take_one_back(struct attaching *a, const char *label, enum announced announced)
 {
 	int err = announced == ALL ? state_interface_drop(a->change->state, label)
@@ -498,6 +510,8 @@ int attach_interfaces(struct context *context, const struct attach_options *opti
 		*done_n = 0;
 		err = because(err, "%s", why);
 	}
+	if (!err)
+		say_kept(&a);
 	change_end(a.change);
 	if (!err)
 		reserve_keep(context->state);

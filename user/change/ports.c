@@ -74,7 +74,7 @@ static bool had_filter(const struct ports_kept *kept, const struct port_row *row
 	return false; /* somebody has detached it */
 }
 
-/* It is a port of one with a rule of its own by now. */
+/* It is a port of one with a rule of its own by now, whether or not that waits. */
 static bool comes_again(const struct ports_kept *kept, const struct port_row *row, const struct port_of *ports,
 			size_t n)
 {
@@ -83,7 +83,7 @@ static bool comes_again(const struct ports_kept *kept, const struct port_row *ro
 			if (!strcmp(ports[i].name, row->name) && !strcmp(ports[i].of, kept->rules[j].name) &&
 			    MATCH_LEAVES(kept->rules[j].match) == row->leaves)
 				return true;
-	return false;
+	return ports_kept_wait(kept, ports, n, row);
 }
 
 /* What is called otherwise by now cannot be told from what is gone. */
@@ -126,6 +126,40 @@ static void say_all_lost(const struct change *change, const struct ports_kept *k
 	free(ports);
 }
 
+/*
+ * Is its filter on what had that name before? What was tried in vain has no such pin any more, so that it is not tried
+ * by each command.
+ */
+static bool is_on_another(const struct port_row *row, const struct attachment *list, size_t n)
+{
+	unsigned int match = row->leaves ? MATCH_LEAVING(0) : 0;
+	bool on_another = false;
+	char label[LABEL_MAX];
+
+	label_of(label, row->name, match);
+	for (size_t i = 0; i < n; i++) {
+		if (!list[i].gone && !list[i].moved && label_is(label, list[i].name, list[i].match))
+			return false;
+		on_another = on_another || (!list[i].set_aside && label_is(label, list[i].as, list[i].match));
+	}
+	return on_another && if_nametoindex(row->name);
+}
+
+/* A port was made again under its name, and nothing of what is kept has changed. The service sees to it itself. */
+static void find_again(struct change *change, const struct ports_kept *kept)
+{
+	struct attachment *list = NULL;
+	size_t n = 0;
+	bool asks = kept->rows_n && !change->ports_came && !errand.here;
+	int err = asks ? attach_list(change->context, &list, &n) : 0;
+
+	for (size_t i = 0; i < kept->rows_n && !err && !change->ports_came; i++)
+		change->ports_came = had_filter(kept, &kept->rows[i]) && is_on_another(&kept->rows[i], list, n);
+	if (err)
+		warn("whether all ports are filtered cannot be told: %s", reason(err));
+	free(list);
+}
+
 static int settle_once(struct change *change, size_t *n)
 {
 	struct ports_due *due = NULL;
@@ -150,6 +184,8 @@ static int settle_once(struct change *change, size_t *n)
 		err = state_commit(change->state) ?: state_again(change->state);
 	if (*n && !err)
 		say_all_lost(change, &kept);
+	else if (!err)
+		find_again(change, &kept);
 	free(due);
 	free(ports);
 	ports_kept_free(&kept);

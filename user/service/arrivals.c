@@ -81,17 +81,34 @@ int arrivals_fd(const struct arrivals *a)
 	return nl_fd(a->socket);
 }
 
-static bool is_attached(const struct arrivals *a, const struct expected *e)
+/* -errno: that is not known. */
+static int is_attached(const struct arrivals *a, const struct expected *e)
 {
 	struct attachment *list;
 	bool found;
 	size_t n;
+	int err = attach_list(a->context, &list, &n);
 
-	if (attach_list(a->context, &list, &n))
-		return true; /* not known: do not report it */
+	if (err)
+		return err; /* do not report it */
 	found = is_filtered(list, n, e->name, e->match);
 	free(list);
 	return found;
+}
+
+/*
+ * Its number, where it is there and not attached, or else 0. Once it was gone or attached, whatever comes has come
+ * anew: the kernel gives a number again, and an interface takes it along to another namespace and back.
+ */
+static unsigned int is_open(const struct arrivals *a, struct expected *e, bool other)
+{
+	unsigned int number = if_nametoindex(e->name);
+	int on = number ? is_attached(a, e) : 0;
+
+	/* Whatever changes the state puts its own name there, where it is remembered by another. */
+	if (!number || (on > 0 && !other))
+		e->reported = e->in_vain = 0;
+	return on ? 0 : number;
 }
 
 /*
@@ -115,13 +132,26 @@ static void on_link(struct arrivals *a, const char *name)
 		struct expected *e = &a->expected[i];
 		char own[IF_NAMESIZE];
 		bool other = is_other_name(e->name, own);
-		unsigned int number = name && strcmp(name, other ? own : e->name) != 0 ? 0 : if_nametoindex(e->name);
+		unsigned int number;
 
-		/* Whatever changes the state puts its own name there, where it is remembered by another. */
-		if (!number || number == e->reported || (!other && is_attached(a, e)))
+		if (name && strcmp(name, other ? own : e->name) != 0)
+			continue;
+		number = other ? if_nametoindex(e->name) : is_open(a, e, other);
+		if (!number || number == e->reported)
 			continue;
 		e->reported = number;
 		a->came = true;
+	}
+}
+
+/* Another may have its name, or its number, already. */
+static void on_gone(struct arrivals *a, unsigned int number)
+{
+	for (size_t i = 0; i < a->n; i++) {
+		struct expected *e = &a->expected[i];
+
+		e->reported = e->reported == number ? 0 : e->reported;
+		e->in_vain = e->in_vain == number ? 0 : e->in_vain;
 	}
 }
 
@@ -232,11 +262,17 @@ int arrivals_expect(struct arrivals *a, struct state *state)
 /* A message that is cut short or has no name says nothing. */
 static void on_message(struct arrivals *a, const struct nlmsghdr *message)
 {
+	const struct ifinfomsg *link = nl_payload(message);
 	const struct nlattr *attr;
 
-	if (message->nlmsg_type != RTM_NEWLINK || nl_payload_len(message) < sizeof(struct ifinfomsg))
+	if (nl_payload_len(message) < sizeof(*link))
 		return;
-	nl_each (attr, message, sizeof(struct ifinfomsg)) {
+	/* A bridge says so, too, of a port that it has let go. */
+	if (message->nlmsg_type == RTM_DELLINK && link->ifi_family == AF_UNSPEC)
+		on_gone(a, (unsigned int)link->ifi_index);
+	if (message->nlmsg_type != RTM_NEWLINK)
+		return;
+	nl_each (attr, message, sizeof(*link)) {
 		if (nl_attr_type(attr) == IFLA_IFNAME && nl_attr_is_text(attr))
 			on_link(a, nl_attr_text(attr));
 	}
@@ -270,12 +306,14 @@ bool arrivals_left_open(struct arrivals *a, int64_t now)
 	if (!a->came && due == a->ports_reported)
 		a->ports_in_vain = due;
 	for (size_t i = 0; i < a->n; i++) {
-		unsigned int number = if_nametoindex(a->expected[i].name);
+		struct expected *e = &a->expected[i];
+		char own[IF_NAMESIZE];
+		unsigned int number = is_open(a, e, is_other_name(e->name, own));
 
-		if (!number || is_attached(a, &a->expected[i]))
+		if (!number)
 			continue;
-		if (!a->came && number == a->expected[i].reported)
-			a->expected[i].in_vain = number;
+		if (!a->came && number == e->reported)
+			e->in_vain = number;
 		open = true;
 	}
 	a->retry.most = reserve_is_needed(a->context->state) ? FULL_AGAIN_MAX : OPEN_AGAIN_MAX;
@@ -370,7 +408,7 @@ size_t arrivals_attached(const struct arrivals *a, size_t *expected)
 	size_t n = 0;
 
 	for (size_t i = 0; i < a->n; i++)
-		n += is_attached(a, &a->expected[i]);
+		n += is_attached(a, &a->expected[i]) != 0;
 	*expected = a->n;
 	return n;
 }

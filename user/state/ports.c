@@ -135,9 +135,15 @@ int ports_kept_take(struct ports_kept *kept, struct state *state)
 	err = state_port_rows(state, &kept->rows, &kept->rows_n) ?:
 	      state_interfaces(state, &kept->interfaces, &kept->interfaces_n) ?:
 	      state_pending(state, &pending, &n);
-	for (size_t i = 0; i < kept->rules_n && !err; i++)
-		if (!waits(pending, n, &kept->rules[i]))
-			kept->rules[left++] = kept->rules[i];
+	for (size_t i = 0; i < kept->rules_n && !err; i++) {
+		struct interface_info rule = kept->rules[i];
+
+		if (waits(pending, n, &rule))
+			continue;
+		memmove(&kept->rules[left + 1], &kept->rules[left], (i - left) * sizeof(rule));
+		kept->rules[left++] = rule;
+	}
+	kept->waiting_n = kept->rules_n - left;
 	kept->rules_n = left;
 	free(pending);
 	return err;
@@ -186,6 +192,17 @@ static bool is_port(const struct port_of *ports, size_t n, const struct port_row
 	return false;
 }
 
+bool ports_kept_wait(const struct ports_kept *kept, const struct port_of *ports, size_t n, const struct port_row *row)
+{
+	const struct interface_info *waiting = &kept->rules[kept->rules_n];
+
+	for (size_t i = 0; i < n; i++)
+		for (size_t j = 0; j < kept->waiting_n && !strcmp(ports[i].name, row->name); j++)
+			if (!strcmp(waiting[j].name, ports[i].of) && MATCH_LEAVES(waiting[j].match) == row->leaves)
+				return true;
+	return false;
+}
+
 /* By which rule it is filtered as it is, though it is another's port by now; NULL: by none. */
 static const struct interface_info *stays_with(const struct ports_kept *kept, const struct port_of *ports, size_t n,
 					       const struct port_row *row)
@@ -217,7 +234,7 @@ static int compare(const struct ports_kept *kept, const struct port_of *ports, s
 		const struct port_row *row = &kept->rows[i];
 		const struct interface_info *to;
 
-		if (!rule_of(kept, row) || is_port(ports, ports_n, row))
+		if (!rule_of(kept, row) || is_port(ports, ports_n, row) || ports_kept_wait(kept, ports, ports_n, row))
 			continue;
 		to = stays_with(kept, ports, ports_n, row);
 		room = add(due, n, &(struct ports_due){ row->name, to, row->leaves, to != NULL });

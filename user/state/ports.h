@@ -26,16 +26,19 @@ int state_port_put(struct state *state, const struct port_row *row);
 /* It is filtered for itself from now on, or is no port any more. */
 int state_port_forget(struct state *state, const char *name, bool leaves);
 
-/* What the state says of them, but for what waits to be confirmed: that takes no more ports and lets none go. */
+/* What the state says of them. A rule that waits to be confirmed takes no more ports and lets none go. */
 struct ports_kept {
 	struct interface_info *rules, *interfaces;
 	struct port_row *rows;
 	size_t rules_n, interfaces_n, rows_n;
+	size_t waiting_n; /* so many rules wait: they are behind those rules_n */
 };
 int ports_kept_take(struct ports_kept *kept, struct state *state);
 void ports_kept_free(struct ports_kept *kept);
 /* Is it filtered, for itself or as somebody's port; or was it, and was detached since? */
 bool ports_kept_has(const struct ports_kept *kept, const char *name, bool leaves);
+/* Is it a port of one whose rule waits? Then it stays as it is until that is decided. */
+bool ports_kept_wait(const struct ports_kept *kept, const struct port_of *ports, size_t n, const struct port_row *row);
 
 /*
  * What is a port and is not filtered yet (of: by that rule), or what was one (of: NULL). It stays as it is where it has
