@@ -217,17 +217,19 @@ too_old() {
 
 # undoes_nothing: what is done to a list while its server keeps an answer back is not undone by that, whatever comes of it.
 undoes_nothing() {
-	local what answer reading to status wanted
+	local what answer reading to status wanted its="list, url, every, max_age, etag, dated, good, failures, aged, result"
 
 	need sqlite3
 	serves
 	cp www/list whole
 	cp www/list www/other
 	echo 192.0.2.1 >good
-	for what in unloaded otherwise elsewhere exceptions; do
+	for what in unloaded otherwise elsewhere exceptions renewed; do
 		for answer in 'another list' 'no list' 'the same'; do
+			cp whole www/list
 			# shellcheck disable=SC2086 # two options
-			bloom load drop $feed/list --every 6h $open --big-change
+			bloom load drop $feed/list --every 6h --max-age 2d --then drop $open --big-change
+			[ $what != renewed ] || as_sql "UPDATE feed SET good = good - 180000, boot = 0, failures = 9"
 			rm www/list
 			mkfifo www/list
 			"$XDP_BLOOM" load drop >out 2>said &
@@ -244,8 +246,12 @@ undoes_nothing() {
 				printf 'unload drop\nload drop good --allow\n' >lines
 				bloom batch lines
 				;;
+			renewed)
+				echo 192.0.2.10 >>www/list
+				bloom load drop
+				;;
 			esac
-			wanted=$(as_sql "SELECT list, url, max_age, failures, result FROM feed")$(get '[.[]|.name,.kind,.addresses]' lists)
+			wanted=$(as_sql "SELECT $its FROM feed")$(get '[.[]|.name,.kind,.addresses]' lists)
 			case $answer in
 			'another list') printf '203.0.113.0/24\n198.51.100.7\n192.0.2.9\n' ;;
 			'the same') cat whole ;;
@@ -253,12 +259,36 @@ undoes_nothing() {
 			exec {to}>&-
 			status=0
 			end_of "$reading" || status=$?
-			is "$status $(as_sql "SELECT list, url, max_age, failures, result FROM feed")$(get '[.[]|.name,.kind,.addresses]' lists)" \
+			is "$status $(as_sql "SELECT $its FROM feed")$(get '[.[]|.name,.kind,.addresses]' lists)" \
 				"$status $wanted" "$what, and $answer: $(cat said)"
 			[ "$answer" = "the same" ] || is "$status" 2 "$what, and $answer"
 			"$XDP_BLOOM" -q unload drop 2>/dev/null || [ "$what" = unloaded ]
 		done
 	done
+}
+
+# sets_nothing: a load that fails has set nothing of the feed, and what it asked otherwise is no failure of what is kept.
+sets_nothing() {
+	local its="options || insecure || lan || every || max_age || becomes || key || refused || failures" before
+
+	need sqlite3
+	serves
+	# shellcheck disable=SC2086 # two options
+	bloom load drop $feed/list --every 1h $open --only tcp/22
+	before=$(row "$its")
+	echo 500 >www/list.status
+	# shellcheck disable=SC2086
+	refused "status 500" load drop $feed/list $open
+	# shellcheck disable=SC2086
+	refused "status 500" load drop $feed/list --every 2h --max-age 3h --then drop $open --only any
+	is "$(row "$its")" "$before" "what is set of it"
+	rm www/list.status
+	printf '203.0.113.0/24\n198.51.100.7\n192.0.2.9\n' >www/list
+	# shellcheck disable=SC2086
+	refused "not JSON" load drop $feed/list --every 1h $open --format json
+	is "$(row "$its")" "$before" "what is set of it"
+	bloom load drop
+	is "$(get '[.scope.only[0], .prefixes]' lists drop)" '["tcp/22",3]' "the list"
 }
 
 # What means nothing, and what a line of a file may say.
@@ -583,4 +613,4 @@ too_old_keep() { too_old keep drop old; }
 too_old_shadow() { too_old shadow pass shadow; }
 too_old_drop() { too_old drop pass dropped; }
 
-run_cases by_command undoes_nothing compared drops refuses too_old_keep too_old_shadow too_old_drop by_lines by_service is_shown costs_nothing one_at_a_time by_socket a_week ${XDP_BLOOM_BANS:+a_day_on_flash}
+run_cases by_command undoes_nothing sets_nothing compared drops refuses too_old_keep too_old_shadow too_old_drop by_lines by_service is_shown costs_nothing one_at_a_time by_socket a_week ${XDP_BLOOM_BANS:+a_day_on_flash}

@@ -153,7 +153,8 @@ static int64_t failures(void)
 
 /* What is said, in a buffer of its own, of one that is kept; or, where there is none, of 'drop', which a signal ended.
  */
-static const struct feed *was_begun; /* as it was begun with; NULL: that is not known */
+static struct feed was_begun; /* as it was begun with */
+static bool is_kept;
 
 static const char *said_of(const struct feed *is, const char *where)
 {
@@ -165,7 +166,7 @@ static const char *said_of(const struct feed *is, const char *where)
 	own_context.state = where;
 	stderr = open_memstream(&text, &size);
 	if (is)
-		feed_row_keep(&own_context, is, was_begun);
+		is_kept = feed_row_keep(&own_context, is, &was_begun);
 	else
 		feed_lost(&own_context, "drop", "it ended by signal 9");
 	fclose(stderr);
@@ -176,42 +177,45 @@ static const char *said_of(const struct feed *is, const char *where)
 	return said;
 }
 
-/* What came of it is kept, unless another command has ended it, or set it otherwise. */
+/* What came of it is kept, unless another command has ended it, set it otherwise, or renewed it. */
 static void put_back(void)
 {
 	const struct feed_options again = { .again = true };
-	struct feed other;
+	int64_t *const numbers[] = { &was_begun.every,	 &was_begun.max_age, &was_begun.tried, &was_begun.good,
+				     &was_begun.changed, &was_begun.aged,    &was_begun.dated };
+	char *const texts[] = { was_begun.url, was_begun.options, was_begun.etag, was_begun.modified };
 	const char *said;
 
 	keep();
 	if (!CHECK(!begin(&again, URL) && row, "it is not known"))
 		return;
+	was_begun = *row;
 	row->failures = 7;
 	said = said_of(row, directory);
-	CHECK(!*said && failures() == 7, "%d, said: %s", (int)failures(), said);
-	/* It was begun with other options than there are now. */
-	other = *row;
-	was_begun = &other;
-	other.max_age++;
+	CHECK(is_kept && !*said && failures() == 7, "%d, said: %s", (int)failures(), said);
 	row->failures = 8;
-	said = said_of(row, directory);
-	CHECK(!*said && failures() == 7, "set otherwise: %d, said: %s", (int)failures(), said);
-	other.max_age--;
-	other.changed++;
-	row->failures = 7;
-	row->max_age += 60;
-	said = said_of(row, directory);
-	CHECK(!*said && failures() == 7, "with other options: %d, said: %s", (int)failures(), said);
-	was_begun = NULL;
-	row->failures = 8;
-	snprintf(row->url, sizeof(row->url), URL "b");
-	said = said_of(row, directory);
-	CHECK(!*said && failures() == 7, "of another URL: %d, said: %s", (int)failures(), said);
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++) {
+		++*numbers[i];
+		said = said_of(row, directory);
+		CHECK(!is_kept && !*said && failures() == 7, "number %zu is another: %d, said: %s", i, (int)failures(),
+		      said);
+		--*numbers[i];
+	}
+	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
+		char one = *texts[i];
+
+		*texts[i] = one ? '\0' : 'x';
+		said = said_of(row, directory);
+		CHECK(!is_kept && !*said && failures() == 7, "text %zu is another: %d, said: %s", i, (int)failures(),
+		      said);
+		*texts[i] = one;
+	}
 	snprintf(row->list, sizeof(row->list), "gone");
 	said = said_of(row, directory);
-	CHECK(!*said && failures() == 7, "of none: %d, said: %s", (int)failures(), said);
+	CHECK(!is_kept && !*said && failures() == 7, "of none: %d, said: %s", (int)failures(), said);
 	said = said_of(row, "/dev/null/nowhere");
-	CHECK(strstr(said, "list 'gone': what came of it is not kept: ") && failures() == 7, "said: %s", said);
+	CHECK(!is_kept && strstr(said, "list 'gone': what came of it is not kept: ") && failures() == 7, "said: %s",
+	      said);
 	free(row);
 	row = NULL;
 }
@@ -337,20 +341,21 @@ static void same(void)
 	bool *const flags[] = { &is.insecure, &is.lan };
 	int64_t *const numbers[] = { &is.every, &is.max_age };
 
-	CHECK(feed_row_same(&is, &was), "it is another");
+	CHECK(feed_row_same(&is, &was) && feed_row_asks_same(&is, &was), "it is another");
 	for (size_t i = 0; i < 4; i++) {
 		char one = *texts[i];
 
 		*texts[i] = 'x';
-		CHECK(!feed_row_same(&is, &was), "text %zu is no matter", i);
+		CHECK(!feed_row_same(&is, &was) && !feed_row_asks_same(&is, &was), "text %zu is no matter", i);
 		*texts[i] = one;
 	}
 	for (size_t i = 0; i < 2; i++) {
 		*flags[i] = true;
-		CHECK(!feed_row_same(&is, &was), "flag %zu is no matter", i);
+		CHECK(!feed_row_same(&is, &was) && !feed_row_asks_same(&is, &was), "flag %zu is no matter", i);
 		*flags[i] = false;
 		++*numbers[i];
-		CHECK(!feed_row_same(&is, &was), "number %zu is no matter", i);
+		CHECK(!feed_row_same(&is, &was) && feed_row_asks_same(&is, &was), "number %zu is no matter, or asked",
+		      i);
 		--*numbers[i];
 	}
 	is.then = FEED_DROP;

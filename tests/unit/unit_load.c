@@ -339,6 +339,11 @@ static void fetched(void)
 	is_fetched(true);
 	failing = "read";
 	loads();
+	is_fetched(true);
+	feed_is_late = true;
+	puts("somebody has renewed it meanwhile");
+	loads();
+	feed_is_late = false;
 	is_fetched(false);
 	there.is = false;
 	failing = "fetch";

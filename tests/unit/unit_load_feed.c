@@ -24,6 +24,7 @@ static struct feed feed;
 static const char *came; /* NULL: nothing did */
 static enum feed_outcome outcome;
 static int kept, aged, too_old;
+static bool is_late, noted_late;
 
 static void given_came(struct feed *row, const struct fetch_answer *answer, enum feed_outcome is, bool by_change,
 		       const char *why)
@@ -33,16 +34,20 @@ static void given_came(struct feed *row, const struct fetch_answer *answer, enum
 	outcome = is;
 }
 
-static const struct feed as_begun;
+static struct feed as_begun;
+static bool begun_otherwise;
 
 static const struct feed *given_begun(const struct load *l)
 {
-	return l == &its ? &as_begun : NULL;
+	return l == &its && !begun_otherwise ? &as_begun : NULL;
 }
 
-static void given_row_keep(const struct context *context, const struct feed *row, const struct feed *was)
+/* What is set of it is as it was begun with, whatever this load would have set. */
+static bool given_row_keep(const struct context *context, const struct feed *row, const struct feed *was)
 {
-	kept += context == &own_context && row == &feed && was == &as_begun;
+	kept += context == &own_context && row == &feed && was == &as_begun && feed_row_same(row, was) &&
+		!strcmp(row->etag, was->etag) && row->refused == 77;
+	return !is_late;
 }
 
 static int given_age_out(struct context *context, const char *name)
@@ -60,6 +65,9 @@ static int given_age_out(struct context *context, const char *name)
 static void begin(void)
 {
 	feed = (struct feed){ .list = "drop", .url = URL, .every = 3600 };
+	as_begun = feed;
+	feed.refused = 77;
+	is_late = begun_otherwise = false;
 	options = (struct load_options){ 0 };
 	own_context.check = 0;
 	own_context.unchanged = false;
@@ -85,7 +93,7 @@ static const char *notes(int err)
 	size_t size;
 
 	stderr = open_memstream(&text, &size);
-	load_feed_note(&its, err);
+	noted_late = !load_feed_note(&its, err);
 	fclose(stderr);
 	stderr = messages;
 	snprintf(said, sizeof(said), "%s", text);
@@ -118,9 +126,15 @@ static void noted(void)
 	said = notes(-EALREADY);
 	CHECK(is_noted(true) && !aged && outcome == FEED_UNCHANGED && own_context.unchanged && !*said, "said: %s",
 	      said);
+	/* Somebody has renewed it meanwhile: it is no older by this. */
+	begin();
+	is_late = true;
+	too_old = -EROFS;
+	said = notes(because(-EIO, "its server is gone"));
+	CHECK(is_noted(true) && noted_late && !aged && !*said, "late, said: %s", said);
 	begin();
 	notes(0);
-	CHECK(is_noted(false), "what the change has kept");
+	CHECK(is_noted(false) && !noted_late, "what the change has kept");
 	begin();
 	its.feed = NULL;
 	notes(-EIO);
@@ -137,6 +151,32 @@ static void noted(void)
 	options.dry_run = true;
 	notes(-EIO);
 	CHECK(is_noted(false), "of a try");
+}
+
+/* A load that fails has set nothing; and what was asked otherwise says nothing of what is kept. */
+static void sets_nothing(void)
+{
+	struct feed wanted;
+
+	begin();
+	snprintf(as_begun.etag, sizeof(as_begun.etag), "\"x\"");
+	feed.every = 7200;
+	feed.max_age = 86400;
+	feed.then = FEED_DROP;
+	notes(because(-EIO, "its server is gone"));
+	CHECK(is_noted(true) && aged && !noted_late, "with other times");
+	for (int what = 0; what < 6; what++) {
+		begin();
+		begun_otherwise = what == 5;
+		if (what < 3)
+			strcpy(((char *[]){ feed.options, feed.headers, feed.key })[what], "/x");
+		feed.insecure = what == 3;
+		feed.lan = what == 4;
+		wanted = feed;
+		notes(because(-EIO, "its server is gone"));
+		CHECK(is_noted(false) && !aged && !noted_late && feed_row_same(&wanted, &feed), "asked otherwise, %d",
+		      what);
+	}
 }
 
 static void kept_as(struct feed *is)
@@ -182,7 +222,9 @@ static void registered(void)
 	CHECK(is.every == 7200, "it is kept");
 }
 
-static const struct ktap_case cases[] = { { "noted", noted }, { "registered", registered } };
+static const struct ktap_case cases[] = { { "noted", noted },
+					  { "sets nothing", sets_nothing },
+					  { "registered", registered } };
 
 int main(void)
 {

@@ -86,11 +86,23 @@ int feed_row_begin(const struct context *context, const struct feed_options *o, 
 	return err;
 }
 
-bool feed_row_same(const struct feed *a, const struct feed *b)
+bool feed_row_asks_same(const struct feed *a, const struct feed *b)
 {
 	return !strcmp(a->url, b->url) && !strcmp(a->options, b->options) && !strcmp(a->headers, b->headers) &&
-	       !strcmp(a->key, b->key) && a->insecure == b->insecure && a->lan == b->lan && a->every == b->every &&
-	       a->max_age == b->max_age && a->then == b->then;
+	       !strcmp(a->key, b->key) && a->insecure == b->insecure && a->lan == b->lan;
+}
+
+bool feed_row_same(const struct feed *a, const struct feed *b)
+{
+	return feed_row_asks_same(a, b) && a->every == b->every && a->max_age == b->max_age && a->then == b->then;
+}
+
+/* Nothing was set, and nothing has come of it: of the same second, the version tells. */
+static bool is_as_begun(const struct feed *now, const struct feed *was)
+{
+	return feed_row_same(now, was) && now->tried == was->tried && now->good == was->good &&
+	       now->changed == was->changed && now->aged == was->aged && now->dated == was->dated &&
+	       !strcmp(now->etag, was->etag) && !strcmp(now->modified, was->modified);
 }
 
 static int64_t hash_of(int text)
@@ -182,7 +194,7 @@ void feed_came(struct feed *row, const struct fetch_answer *answer, enum feed_ou
 	feed_plan(row, feed_phase(machine, row->list), answer->retry_after);
 }
 
-void feed_row_keep(const struct context *context, const struct feed *row, const struct feed *was)
+bool feed_row_keep(const struct context *context, const struct feed *row, const struct feed *was)
 {
 	struct state *state = NULL;
 	struct feed *now = malloc(sizeof(*now));
@@ -190,8 +202,8 @@ void feed_row_keep(const struct context *context, const struct feed *row, const 
 
 	if (!err) {
 		err = state_feed_get(state, row->list, now);
-		/* Another command may have ended it meanwhile, or set it otherwise. */
-		if (!err && (strcmp(now->url, row->url) != 0 || (was && !feed_row_same(now, was))))
+		/* Another command may have ended it meanwhile, set it otherwise, or renewed it. */
+		if (!err && !is_as_begun(now, was))
 			err = -ENOENT;
 		err = err ?: state_feed_put(state, row) ?: state_commit(state);
 	}
@@ -199,6 +211,7 @@ void feed_row_keep(const struct context *context, const struct feed *row, const 
 		warn("list '%s': what came of it is not kept: %s", row->list, reason(err));
 	state_close(state);
 	free(now);
+	return !err;
 }
 
 static bool ages(const struct feed *row)
@@ -250,8 +263,7 @@ void feed_lost(struct context *context, const char *name, const char *why)
 	if (!err) {
 		*was = *row;
 		feed_came(row, &(struct fetch_answer){ 0 }, FEED_FAILED, false, why);
-		feed_row_keep(context, row, was);
-		err = feed_age_out(context, name);
+		err = feed_row_keep(context, row, was) ? feed_age_out(context, name) : 0;
 	}
 	if (err && !err_is(err, ENOENT))
 		warn("list '%s': %s", name, reason(err));

@@ -481,8 +481,7 @@ static bool is_known(const struct load *l)
  */
 static void outcome(const struct load *l, int err)
 {
-	load_feed_note(l, err);
-	if (l->context->check || l->options->dry_run || err_is(err, EBUSY))
+	if (!load_feed_note(l, err) || l->context->check || l->options->dry_run || err_is(err, EBUSY))
 		return;
 	if (err && !err_is(err, EALREADY)) {
 		/* Asked for as what it is not, nothing is wrong with its next version. */

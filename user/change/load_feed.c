@@ -196,17 +196,27 @@ bool load_feed_is_same(const struct load *l)
 	       !out->added6 && !out->removed4 && !out->removed6;
 }
 
-void load_feed_note(const struct load *l, int err)
+bool load_feed_note(const struct load *l, int err)
 {
-	bool unchanged = err_is(err, EALREADY);
+	const struct feed *was = load_begun_feed(l);
+	bool unchanged = err_is(err, EALREADY), late;
+	int64_t refused;
 	int old;
 
 	if (!l->feed || !l->feed_asked || !err || l->context->check || l->options->dry_run)
-		return;
-	feed_came(l->feed, &l->answer, unchanged ? FEED_UNCHANGED : FEED_FAILED, l->by_change, reason(err));
-	feed_row_keep(l->context, l->feed, load_begun_feed(l));
+		return true;
 	l->context->unchanged = unchanged;
-	old = unchanged ? 0 : feed_age_out(l->context, l->name);
+	/* What was asked otherwise than it is kept says nothing of what is. */
+	if (!was || !feed_row_asks_same(l->feed, was))
+		return true;
+	/* What this load would have set comes with its version alone. */
+	refused = l->feed->refused;
+	*l->feed = *was;
+	l->feed->refused = refused;
+	feed_came(l->feed, &l->answer, unchanged ? FEED_UNCHANGED : FEED_FAILED, l->by_change, reason(err));
+	late = !feed_row_keep(l->context, l->feed, was);
+	old = late || unchanged ? 0 : feed_age_out(l->context, l->name);
 	if (old)
 		warn("list '%s': it is too old, and stays in force: %s", l->name, reason(old));
+	return !late;
 }

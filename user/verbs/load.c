@@ -183,7 +183,8 @@ static int options_again(const struct call *call, struct again *a)
 						 .lan = a->feed.lan,
 						 .key = a->feed.key[0] ? a->feed.key : NULL,
 						 .header_file = a->feed.headers[0] ? a->feed.headers : NULL,
-						 .again = true };
+						 .again = true,
+						 .kept = a->feed.options };
 	return err;
 }
 
