@@ -291,6 +291,57 @@ sets_nothing() {
 	is "$(get '[.scope.only[0], .prefixes]' lists drop)" '["tcp/22",3]' "the list"
 }
 
+# is_over: the time of what waits, so that the next command takes it back.
+is_over() {
+	as_sql "UPDATE pending SET due = 1"
+	bloom add 192.0.2.200 --ttl 1h
+	is "$(as_sql "SELECT count(*) FROM pending")" 0 "what waits"
+}
+
+# goes_back: of what was tried and not confirmed nothing is set, and the version is not taken again at once.
+goes_back() {
+	local its="options || insecure || lan || every || max_age || becomes || key || good || aged" before
+
+	need sqlite3
+	serves
+	# A feed before its list is.
+	echo "load drop $feed/list --every 1h $open --only tcp/25" >lines
+	bloom batch lines
+	before=$(row "$its")
+	bloom load drop --confirm 1h
+	is "$(of_feed state) $(of_feed prefixes)" "fresh 2" "what feeds says of the trial"
+	is_over
+	is "$(row "$its")" "$before" "a feed that has no list again"
+	is "$(get length lists)" 0 "lists"
+	bloom load drop
+	before=$(row "$its")
+	# shellcheck disable=SC2086 # two options
+	bloom load drop $feed/list --every 2h --max-age 3h --then drop $open --only any --confirm 1h
+	is_over
+	is "$(row "$its")" "$before" "what is set of it"
+	is "$(row 'next - tried <= 3600')" 1 "whether it is in $(row 'next - tried') s"
+	bloom load drop
+	is "$(of_feed last)" "as it was" "what was not confirmed"
+	echo 192.0.2.9 >>www/list
+	bloom load drop
+	is "$(get '[.scope.only[0], .prefixes]' lists drop)" '["tcp/25",3]' "the next version"
+	# What only counts, as nobody has renewed it, does so again.
+	as_sql "UPDATE feed SET max_age = 86400, becomes = 1, good = good - 90000, boot = 0"
+	echo 500 >www/list.status
+	expect 2 "$XDP_BLOOM" load drop
+	rm www/list.status
+	is "$(of_feed state)" shadow "what feeds says"
+	before=$(row "$its")
+	bloom load drop --confirm 1h
+	is "$(of_feed state) $(row aged)" "fresh 0" "what feeds says of the trial"
+	echo "load drop $feed/list --every 3h $open" >lines
+	refused "drop: a change of it waits for confirmation" batch lines
+	is_over
+	is "$(of_feed state) $(row "$its")" "shadow $before" "what feeds says"
+	bloom load drop
+	is "$(of_feed state) $(get .kind lists drop)" "fresh ban" "what feeds says of the next version"
+}
+
 # What means nothing, and what a line of a file may say.
 by_lines() {
 	need sqlite3
@@ -613,4 +664,4 @@ too_old_keep() { too_old keep drop old; }
 too_old_shadow() { too_old shadow pass shadow; }
 too_old_drop() { too_old drop pass dropped; }
 
-run_cases by_command undoes_nothing sets_nothing compared drops refuses too_old_keep too_old_shadow too_old_drop by_lines by_service is_shown costs_nothing one_at_a_time by_socket a_week ${XDP_BLOOM_BANS:+a_day_on_flash}
+run_cases by_command undoes_nothing sets_nothing goes_back compared drops refuses too_old_keep too_old_shadow too_old_drop by_lines by_service is_shown costs_nothing one_at_a_time by_socket a_week ${XDP_BLOOM_BANS:+a_day_on_flash}

@@ -222,9 +222,53 @@ static void registered(void)
 	CHECK(is.every == 7200, "it is kept");
 }
 
+/* What came meanwhile stays, what is set is as the line says; and while the list waits, nothing is. */
+static void registers_what_is_set(void)
+{
+	struct pending pending = { .kind = PENDING_LIST, .name = "drop", .deadline = 4000000000 };
+	struct feed is = { .list = "drop", .url = URL, .every = 3600, .good = 5, .changed = 6, .dated = 7, .aged = 8 };
+	struct state *s;
+	int err;
+
+	empty_directory();
+	s = opened(true);
+	ENOUGH(s && !state_feed_put(s, &is) && !state_pending_add(s, &pending) && !state_commit(s));
+	state_close(s);
+	begin();
+	feed.good = 1;
+	CHECK(err_is(register_feed(&its), EALREADY) && own_context.unchanged, "what is so already waits");
+	begin();
+	feed.every = 7200;
+	err = register_feed(&its);
+	CHECK(err_is(err, EBUSY) && strstr(reason(err), "drop: a change of it waits for confirmation"), "%s",
+	      reason(err));
+	kept_as(&is);
+	CHECK(is.every == 3600, "what waits is set otherwise");
+	s = opened(true);
+	ENOUGH(s && !state_pending_forget(s, PENDING_LIST, "drop") && !state_commit(s));
+	state_close(s);
+	begin();
+	feed.every = 7200;
+	CHECK(err_is(register_feed(&its), EALREADY), "it waits on");
+	kept_as(&is);
+	CHECK(is.every == 7200 && is.good == 5 && is.changed == 6 && is.dated == 7 && is.aged == 8,
+	      "what came of it is gone: every %d, good %d", (int)is.every, (int)is.good);
+	/* It was at this URL when the line was read, and is at another one by now: nothing has come of this. */
+	s = opened(true);
+	snprintf(is.url, sizeof(is.url), URL "b");
+	ENOUGH(s && !state_feed_put(s, &is) && !state_commit(s));
+	state_close(s);
+	begin();
+	feed.good = 1;
+	CHECK(err_is(register_feed(&its), EALREADY), "it is not moved back");
+	kept_as(&is);
+	CHECK(!strcmp(is.url, URL) && !strcmp(is.list, "drop") && !is.good && !is.dated, "it has what came of another");
+}
+
 static const struct ktap_case cases[] = { { "noted", noted },
 					  { "sets nothing", sets_nothing },
-					  { "registered", registered } };
+					  { "registered", registered },
+					  { "registers what is set", registers_what_is_set } };
 
 int main(void)
 {

@@ -97,6 +97,22 @@ bool feed_row_same(const struct feed *a, const struct feed *b)
 	return feed_row_asks_same(a, b) && a->every == b->every && a->max_age == b->max_age && a->then == b->then;
 }
 
+void feed_row_set(struct feed *row, const struct feed *as)
+{
+	if (strcmp(row->url, as->url) != 0)
+		*row = (struct feed){ 0 };
+	memcpy(row->list, as->list, sizeof(row->list));
+	memcpy(row->url, as->url, sizeof(row->url));
+	memcpy(row->options, as->options, sizeof(row->options));
+	memcpy(row->headers, as->headers, sizeof(row->headers));
+	memcpy(row->key, as->key, sizeof(row->key));
+	row->insecure = as->insecure;
+	row->lan = as->lan;
+	row->every = as->every;
+	row->max_age = as->max_age;
+	row->then = as->then;
+}
+
 /* Nothing was set, and nothing has come of it: of the same second, the version tells. */
 static bool is_as_begun(const struct feed *now, const struct feed *was)
 {

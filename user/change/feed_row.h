@@ -23,6 +23,9 @@ bool feed_row_asks_same(const struct feed *a, const struct feed *b);
  * else. */
 bool feed_row_same(const struct feed *a, const struct feed *b);
 
+/* Sets it so, and nothing of what came of it. Of another URL nothing has come. */
+void feed_row_set(struct feed *row, const struct feed *as);
+
 /* Is this text, of a list that is fetched again, the one that was no list? 0 or -errno with the reason recorded. */
 int feed_known_page(const struct feed *row, int text);
 /* It is no list: so that it is known again. */

@@ -9,6 +9,7 @@
 #include "base/words.h"
 #include "change/feed_row.h"
 #include "change/load_internal.h"
+#include "change/revert_timer.h"
 #include "sets/packed.h"
 #include "state/settings.h"
 
@@ -46,32 +47,42 @@ static void describe_feed(struct load *l)
 	snprintf(l->feed->options + n, sizeof(l->feed->options) - n, "%s", kinds[l->options->kind]);
 }
 
+/* What waits goes back with all that is set of it, as it was before. */
+static int waits(struct state *state, const char *name)
+{
+	int is = state_pending_has(state, PENDING_LIST, name);
+
+	return is > 0 ? because_it_waits(name) : is;
+}
+
 /* A line of a file only says what is to be kept fresh: the service fetches it, and nobody waits for a server. */
 static int register_feed(struct load *l)
 {
 	const char *fault = fetch_url_fault(l->path, l->options->feed.insecure || l->options->feed.key);
 	struct change *change = NULL;
-	struct feed *before;
+	struct feed *row;
 	int err = fault ? because(-EINVAL, "%.300s: %s", l->path, fault) : 0;
 
 	if (err)
 		return err;
 	change_check(l->context, false);
-	before = malloc(sizeof(*before));
-	err = before ? change_begin(&change, l->context) : -ENOMEM;
+	row = malloc(sizeof(*row));
+	err = row ? change_begin(&change, l->context) : -ENOMEM;
 	if (!err) {
-		err = state_feed_get(change->state, l->name, before);
-		l->context->unchanged = !err && feed_row_same(before, l->feed);
-		/* What is in force was read otherwise. */
-		if (!err && !l->context->unchanged)
-			l->feed->etag[0] = l->feed->modified[0] = l->feed->next = 0;
-		if (!l->context->unchanged && (!err || err_is(err, ENOENT)))
-			err = state_feed_put(change->state, l->feed)
+		err = state_feed_get(change->state, l->name, row);
+		l->context->unchanged = !err && feed_row_same(row, l->feed);
+		if (!l->context->unchanged && (!err || err_is(err, ENOENT))) {
+			feed_row_set(row, l->feed);
+			/* What is in force was read otherwise. */
+			row->etag[0] = row->modified[0] = row->next = 0;
+			err = waits(change->state, l->name)
+				      ?: state_feed_put(change->state, row)
 				      ?: l->context->joined ? 0
 							    : state_commit(change->state);
+		}
 	}
 	change_end(change);
-	free(before);
+	free(row);
 	return err ?: -EALREADY;
 }
 

@@ -145,22 +145,29 @@ int state_feed_drop(struct state *state, const char *list)
 	return state_put(state, "DELETE FROM feed WHERE list = ?", "s", list);
 }
 
+/* What a version that could not be recovered has left there is nobody's. */
 int state_feed_wait(struct state *state, const char *list)
 {
-	return state_put(state,
-			 "INSERT OR REPLACE INTO feed SELECT ?1 || ' before', " AFTER_LIST " FROM feed WHERE list = ?1",
-			 "s", list);
+	return state_feed_forget(state, list)
+		       ?: state_put(state,
+				    "INSERT INTO feed SELECT ?1 || ' before', " AFTER_LIST " FROM feed WHERE list = ?1",
+				    "s", list);
 }
 
-/* Of the same server what was refused stays known, so that it is not taken again; another one is forgotten. */
+/*
+ * All of it as it was before, of the version that is in force again; but of the same server it stays known which
+ * version was refused, and when it is asked next, so that this is not taken again at once.
+ */
 int state_feed_back(struct state *state, const char *list)
 {
 	return state_put(state,
-			 "DELETE FROM feed WHERE list = ?1 AND url IS NOT"
-			 " (SELECT url FROM feed WHERE list = ?1 || ' before')",
+			 "UPDATE feed SET (etag, modified, refused, tried, next) ="
+			 " (SELECT etag, modified, refused, tried, min(next, tried + feed.every) FROM feed AS trial"
+			 "  WHERE trial.list = ?1)"
+			 " WHERE list = ?1 || ' before' AND url = (SELECT url FROM feed WHERE list = ?1)",
 			 "s", list)
-		       ?: state_put(state, "UPDATE OR IGNORE feed SET list = ?1 WHERE list = ?1 || ' before'", "s", list)
-		       ?: state_feed_forget(state, list);
+		       ?: state_feed_drop(state, list)
+		       ?: state_put(state, "UPDATE feed SET list = ?1 WHERE list = ?1 || ' before'", "s", list);
 }
 
 int state_feed_forget(struct state *state, const char *list)
