@@ -509,8 +509,7 @@ static bool given_wants_whole(const struct load *l, int err)
 
 static bool given_is_same(const struct load *l)
 {
-	(void)l;
-	return server.same;
+	return server.same && !l->otherwise;
 }
 
 static void given_describe(const struct load *l, char *to, size_t size)

@@ -21,6 +21,7 @@
 static struct load its;
 static struct load_options options;
 static struct feed feed;
+static struct loaded loaded;
 static const char *came; /* NULL: nothing did */
 static enum feed_outcome outcome;
 static int kept, aged, too_old;
@@ -71,7 +72,9 @@ static void begin(void)
 	options = (struct load_options){ 0 };
 	own_context.check = 0;
 	own_context.unchanged = false;
+	loaded = (struct loaded){ .replaces = true };
 	its = (struct load){ .context = &own_context,
+			     .out = &loaded,
 			     .options = &options,
 			     .name = "drop",
 			     .path = URL,
@@ -265,10 +268,96 @@ static void registers_what_is_set(void)
 	CHECK(!strcmp(is.url, URL) && !strcmp(is.list, "drop") && !is.good && !is.dated, "it has what came of another");
 }
 
+static void put_a_list(enum list_kind kind, const char *scope)
+{
+	struct list_info list = { .name = "drop", .kind = kind, .addresses = "0", .loaded = "2026-01-01T00:00:00Z" };
+	struct state *s;
+
+	empty_directory();
+	s = opened(true);
+	strcpy(list.scope, scope);
+	ENOUGH(s && !state_list_put(s, &list, &RANGES_EMPTY) && !state_commit(s));
+	state_close(s);
+}
+
+/* A line that says what the list is not is refused as one of a file is; nothing of it is kept. */
+static void another_list(void)
+{
+	static const struct {
+		enum list_kind is;
+		int asked;
+		const char *only, *says;
+	} known_as[] = {
+		{ LIST_BAN, 0, NULL, NULL },
+		{ LIST_BAN, 0, "tcp/25", NULL },
+		{ LIST_BAN, LIST_SHADOW, NULL, "'drop' is a ban list; unload it first, or use enforce and shadow" },
+		{ LIST_BAN, LIST_ALLOW, NULL, "'drop' is a ban list; unload it first" },
+		{ LIST_SHADOW, LIST_SHADOW, NULL, NULL },
+		{ LIST_SHADOW, LIST_TRUST, NULL, "'drop' is a shadow list; unload it first" },
+		{ LIST_ALLOW, 0, "tcp/25", "an allow list bans nobody: leave them out" },
+	};
+
+	for (size_t i = 0; i < sizeof(known_as) / sizeof(*known_as); i++) {
+		struct feed is;
+		int err;
+
+		put_a_list(known_as[i].is, "");
+		begin();
+		options.kind = known_as[i].asked;
+		if (known_as[i].only)
+			ENOUGH(!scope_add_only(&options.scope, known_as[i].only));
+		err = register_feed(&its);
+		kept_as(&is);
+		if (known_as[i].says)
+			CHECK(err && !err_is(err, EALREADY) && strstr(reason(err), known_as[i].says) && !*is.url,
+			      "%zu: %s", i, reason(err));
+		else
+			CHECK(err_is(err, EALREADY) && *is.url, "%zu: %s", i, reason(err));
+	}
+	/* The same row is no change, whatever became of the list since. */
+	put_a_list(LIST_BAN, "");
+	begin();
+	CHECK(err_is(register_feed(&its), EALREADY), "it is not kept");
+	options.kind = LIST_SHADOW;
+	CHECK(err_is(register_feed(&its), EALREADY) && own_context.unchanged, "the same is refused");
+	feed.every = 7200;
+	CHECK(err_is(register_feed(&its), EEXIST), "another is taken");
+}
+
+/* The same addresses are no new version, unless they are to be for other packets, or were read otherwise. */
+static void same_again(void)
+{
+	static const struct {
+		const char *is, *only;
+		bool same;
+	} known_as[] = {
+		{ "", NULL, true },	    { "tcp/25", NULL, true },	   { "tcp/25", "tcp/25", true },
+		{ "tcp/25", "any", false }, { "tcp/25", "tcp/22", false }, { "", "tcp/25", false },
+		{ "", "any", true },
+	};
+
+	for (size_t i = 0; i < sizeof(known_as) / sizeof(*known_as); i++) {
+		put_a_list(LIST_BAN, known_as[i].is);
+		begin();
+		options.feed.again = true;
+		if (known_as[i].only)
+			ENOUGH(!scope_add_only(&options.scope, known_as[i].only));
+		CHECK(wants_any(&its) == !known_as[i].same && load_feed_is_same(&its) == known_as[i].same,
+		      "only '%s', and is to be '%s'", known_as[i].is, known_as[i].only ?: "as it is");
+		its.otherwise = true;
+		CHECK(!load_feed_is_same(&its), "read otherwise it is the same");
+		its.otherwise = false;
+		loaded.added4 = 1;
+		CHECK(!load_feed_is_same(&its), "with another address it is the same");
+	}
+}
+
 static const struct ktap_case cases[] = { { "noted", noted },
 					  { "sets nothing", sets_nothing },
 					  { "registered", registered },
-					  { "registers what is set", registers_what_is_set } };
+					  { "registers what is set", registers_what_is_set },
+					  { "another list", another_list },
+					  { "the same again", same_again } };
 
 int main(void)
 {

@@ -211,6 +211,8 @@ static int compare(struct load *l, struct state *state)
 		return 0;
 	if (err)
 		return err;
+	l->otherwise = strcmp(old.scope, l->out->list.scope) != 0 || strcmp(old.format, l->out->list.format) != 0 ||
+		       strcmp(old.where, l->out->list.where) != 0;
 	err = state_list_set(state, l->name, &l->before);
 	/* A damaged list is replaced without a comparison, but not by the service. */
 	if (err_is(err, EUCLEAN) && !l->options->if_changed)
@@ -352,6 +354,14 @@ static int choose_kind(struct load *l, struct state *state)
 static int choose_scope(struct load *l)
 {
 	const struct scope *scope = &l->options->scope;
+bool load_has_scope(const struct load *l, const char *is)
+{
+	const struct scope *scope = &l->options->scope;
+	char text[SCOPE_TEXT_MAX] = "";
+
+	return (scope_is_all(scope) && !scope->any) || (scope_text(text, scope) && !strcmp(is, text));
+}
+
 
 	if (scope->any || !scope_is_all(scope))
 		l->out->list.scope[0] = '\0';
@@ -414,12 +424,17 @@ static int load(struct load *l)
 {
 	const struct load_options *o = l->options;
 	enum bogons bogons = o->bogons ? (enum bogons)o->bogons : o->force ? BOGONS_KEEP : BOGONS_LEAVE_OUT;
+int load_fits(struct load *l, struct state *state)
+{
+	return choose_kind(l, state) ?: choose_scope(l) ?: means_nothing(l->options, l->out->list.kind, l->path);
+}
+
 	int err = means_nothing(o, (enum list_kind)o->kind, l->path) ?: read_list(l);
 
 	l->about_it = err;
 	err = err ?: change_begin(&l->change, l->context);
 	l->about_it = l->about_it || !err;
-	err = err ?: load_is_as_begun(l) ?: choose_kind(l, l->change->state) ?: choose_scope(l) ?: means_nothing(o, l->out->list.kind, l->path);
+	err = err ?: load_is_as_begun(l) ?: load_fits(l, l->change->state);
 	if (!err && list_counts(&l->out->list))
 		err = guard_apply_bogons(&l->out->set, bogons, l->out->bogons_found);
 	if (!err) {

@@ -75,7 +75,9 @@ static int register_feed(struct load *l)
 			feed_row_set(row, l->feed);
 			/* What is in force was read otherwise. */
 			row->etag[0] = row->modified[0] = row->next = 0;
+			/* No version could come of what does not fit. */
 			err = waits(change->state, l->name)
+				      ?: load_fits(l, change->state)
 				      ?: state_feed_put(change->state, row)
 				      ?: l->context->joined ? 0
 							    : state_commit(change->state);
@@ -96,7 +98,10 @@ static int begin_feed(struct load *l)
 	return err;
 }
 
-/* By hand, with what lets another version through, what the server has is wanted, changed or not. */
+/*
+ * By hand, with what lets another version through, what the server has is wanted, changed or not. So it is where the
+ * list has another scope than it is to have.
+ */
 static bool wants_any(const struct load *l)
 {
 	const struct load_options *o = l->options;
@@ -108,7 +113,7 @@ static bool wants_any(const struct load *l)
 		return true;
 	there = !state_open(&state, l->context, false) && !state_list_get(state, l->name, &list);
 	state_close(state);
-	return !there || l->feed->aged;
+	return !there || l->feed->aged || !load_has_scope(l, list.scope);
 }
 
 static int judge_text(struct load *l)
@@ -203,8 +208,8 @@ bool load_feed_is_same(const struct load *l)
 {
 	const struct loaded *out = l->out;
 
-	return l->options->feed.again && l->feed && !l->feed->aged && !wants_any(l) && out->replaces && !out->added4 &&
-	       !out->added6 && !out->removed4 && !out->removed6;
+	return l->options->feed.again && l->feed && !l->feed->aged && !wants_any(l) && out->replaces && !l->otherwise &&
+	       !out->added4 && !out->added6 && !out->removed4 && !out->removed6;
 }
 
 bool load_feed_note(const struct load *l, int err)

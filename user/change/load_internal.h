@@ -30,6 +30,7 @@ struct load {
 	bool whole;		    /* that was of no use */
 	bool feed_ends;		    /* the list had one, and has none any more */
 	bool bans_again;	    /* it only counted, as nobody had renewed it */
+	bool otherwise;		    /* its scope is another, or how it is read */
 	struct source source;
 	struct packer *packer;
 	struct packed_change packed;
@@ -41,6 +42,14 @@ struct load {
 
 /* The options by which it is read again, as on a command line. --force is for this once. */
 void load_describe(const struct load *l, char *text, size_t size);
+
+/*
+ * Of what kind and scope the list becomes, beside what the state has of it; -EEXIST or -EINVAL with the reason recorded
+ * where it cannot.
+ */
+int load_fits(struct load *l, struct state *state);
+/* Is this scope of a list the one that is asked for, or is none? */
+bool load_has_scope(const struct load *l, const char *scope);
 
 /* Looks what there is of the list, before it is read. */
 void load_begins(struct load *l);
