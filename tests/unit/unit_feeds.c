@@ -81,7 +81,7 @@ static void kept(void)
 	ENOUGH(s && !state_feeds(s, &all, &n));
 	CHECK(n == 2 && same(&all[0], &two) && same(&all[1], &one), "%zu feeds, or others", n);
 	free(all);
-	CHECK(!state_feed_get(s, LIST, &is) && same(&is, &one), "another feed");
+	CHECK(!state_feed_get(s, LIST, &is) && same(&is, &one) && !is.there, "another feed, or a list");
 	CHECK(err_is(state_feed_get(s, "b", &is), ENOENT), "one that is not there");
 	state_close(s);
 	s = opened(true);
@@ -92,7 +92,9 @@ static void kept(void)
 	CHECK(!state_list_drop(s, LIST) && !*url_of(s), "one without a list does not go");
 	CHECK(err_is(state_list_drop(s, LIST), ENOENT), "it goes twice");
 	put_list(s);
-	ENOUGH(!state_feed_put(s, &one));
+	ENOUGH(!state_feed_put(s, &one) && !state_feeds(s, &all, &n));
+	CHECK(n == 2 && !all[0].there && all[1].there, "whose list is there is not known");
+	free(all);
 	CHECK(!state_list_drop(s, LIST) && !*url_of(s), "it does not go with its list");
 	state_close(s);
 	empty_directory();
