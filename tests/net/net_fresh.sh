@@ -204,15 +204,87 @@ too_old() {
 	is "$(of_feed state)" "$state" "what feeds says"
 	verdicts 203.0.113.7="$verdict"
 	if [ "$then" != keep ]; then
-		is "$(counted)" "$([ "$then" = drop ] || echo 0)" "what is counted of a list that bans no more"
+		is "$(counted)" 0 "what is counted of a list that bans no more"
 		send 0 -n 5 -c listed
-		is "$(counted)" "$([ "$then" = drop ] || echo 5)" "what it would have dropped"
+		is "$(counted)" "$([ "$then" = drop ] && echo 0 || echo 5)" "what it would have dropped"
 	fi
 	rm www/list.status
 	bloom load drop
 	[ "$then" = keep ] || is "$(counted)" 0 "what is counted of it since it bans again"
 	is "$(of_feed state)" fresh "what feeds says"
 	verdicts 203.0.113.7=drop
+}
+
+# gets_too_old: its server fails, for longer than --max-age.
+gets_too_old() {
+	echo 500 >www/list.status
+	as_sql "UPDATE feed SET good_up = good_up - 90000, good = good - 90000, boot = 0"
+	expect 2 "$XDP_BLOOM" load drop
+	verdicts 203.0.113.7=pass
+	rm www/list.status
+}
+
+# The version that comes after that is the list's next one: of its kind and scope, and measured by the one before.
+too_old_stays() {
+	need sqlite3
+	serves
+	# shellcheck disable=SC2086 # two options
+	bloom load drop $feed/list --every 1h --max-age 1d --then drop --shadow $open --only tcp/25,udp
+	bloom enforce drop
+	verdicts 203.0.113.7=drop
+	gets_too_old
+	is "$(get '.[0] | .kind + " " + .addresses' lists)" "ban 0" "a list that was dropped"
+	bloom load drop
+	verdicts 203.0.113.7=drop
+	is "$(as_sql "SELECT scope FROM scope")" tcp/25,udp "its scope"
+	bloom shadow drop
+	gets_too_old
+	bloom load drop
+	is "$(get '.[0].kind' lists)" shadow "what was a shadow list"
+	gets_too_old
+	bloom enforce drop
+	bloom load drop
+	is "$(get '.[0].kind' lists)" ban "what was enforced while it was dropped"
+	gets_too_old
+	cp www/list small
+	seq -f '%g.0.0.0/9' 11 99 >www/list
+	refused "times as many IPv4 addresses as a day ago" load drop
+	verdicts 20.0.0.1=pass
+	cp small www/list
+	bloom load drop
+	verdicts 203.0.113.7=drop
+	# shellcheck disable=SC2086
+	bloom load drop $feed/list --every 1h --max-age 1d --then shadow $open
+	gets_too_old
+	bloom enforce drop
+	verdicts 203.0.113.7=drop
+	bloom shadow drop
+	bloom load drop
+	is "$(get '.[0].kind' lists)" shadow "what somebody wants only to count"
+}
+
+# A line that gives the list another scope has the next request bring it, changed or not; with its name alone it has none.
+other_scope() {
+	need sqlite3
+	serves
+	veth 0
+	echo 203.0.113.7 >listed
+	echo 192.0.2.6 >clean
+	bloom attach edge0
+	echo "load drop $feed/list --every 1h $open --only tcp/25" >lines
+	bloom batch lines
+	bloom load drop
+	is "$(as_sql "SELECT scope FROM scope")" tcp/25 "its scope"
+	send 0 -n 10 -c listed
+	refused "--only, --to or --on goes with its URL" load drop --only any --force
+	echo "load drop $feed/list --every 1h $open --only any" >lines
+	bloom batch lines
+	bloom load drop
+	is "$(as_sql "SELECT scope FROM scope")" "" "its scope"
+	send 0 -n 10 -b listed -c clean
+	before=$(generation)
+	bloom load drop
+	is "$(generation)" "$before" "the generation after the same again"
 }
 
 # undoes_nothing: what is done to a list while its server keeps an answer back is not undone by that, whatever comes of it.
@@ -366,6 +438,14 @@ by_lines() {
 	bloom batch lines
 	is "$(row "every || ' ' || next || etag")" "7200 0" "after another line"
 	bloom load drop
+	# Of what a line unloads, the next one keeps nothing.
+	printf 'unload drop\nload drop %s --every 6h %s\n' $feed/list "$open" >both
+	bloom batch both
+	is "$(of_feed state) $(row "next || ' ' || tried || ' ' || etag")" "new 0 0 " "after both in one batch"
+	bloom load drop
+	verdicts 203.0.113.7=drop
+	echo "load drop $feed/list --every 6h $open --shadow" >other
+	refused "'drop' is a ban list; unload it first" batch other
 	bloom unload drop
 	bloom batch lines
 	bloom unload drop
@@ -664,4 +744,4 @@ too_old_keep() { too_old keep drop old; }
 too_old_shadow() { too_old shadow pass shadow; }
 too_old_drop() { too_old drop pass dropped; }
 
-run_cases by_command undoes_nothing sets_nothing goes_back compared drops refuses too_old_keep too_old_shadow too_old_drop by_lines by_service is_shown costs_nothing one_at_a_time by_socket a_week ${XDP_BLOOM_BANS:+a_day_on_flash}
+run_cases by_command undoes_nothing sets_nothing goes_back compared drops refuses too_old_keep too_old_shadow too_old_drop too_old_stays other_scope by_lines by_service is_shown costs_nothing one_at_a_time by_socket a_week ${XDP_BLOOM_BANS:+a_day_on_flash}

@@ -23,7 +23,7 @@
 static int find(const struct context *context, const char *name, struct feed *row)
 {
 	struct state *state;
-	int err = state_open(&state, context, false);
+	int err;
 
 	if (context->joined)
 		return state_feed_get(context->joined->state, name, row);
@@ -239,6 +239,17 @@ static bool ages(const struct feed *row)
 	return !row->aged && row->then != FEED_KEEP && feed_is_old(row, time(NULL));
 }
 
+/*
+ * What it holds goes. What it is stays, for the next version: its kind and its scope, how much of it was accepted and
+ * when it was signed.
+ */
+static int empty(struct state *state, struct list_info *list)
+{
+	list->prefixes = 0;
+	snprintf(list->addresses, sizeof(list->addresses), "0");
+	return state_pending_forget(state, PENDING_LIST, list->name) ?: state_list_put(state, list, &RANGES_EMPTY);
+}
+
 int feed_age_out(struct context *context, const char *name)
 {
 	struct change *change = NULL;
@@ -246,6 +257,7 @@ int feed_age_out(struct context *context, const char *name)
 	struct apply_options apply = { 0 };
 	struct list_info list;
 	char since[UTC_TEXT_MAX];
+	bool drops;
 	int err = row ? find(context, name, row) : -ENOMEM;
 
 	if (err || !ages(row)) {
@@ -256,21 +268,32 @@ int feed_age_out(struct context *context, const char *name)
 	err = change_begin(&change, context) ?:
 	      state_feed_get(change->state, name, row) ?:
 	      state_list_get(change->state, name, &list);
-	if (!err && ages(row) && (row->then == FEED_DROP || list.kind == LIST_BAN)) {
+	drops = row->then == FEED_DROP;
+	if (!err && ages(row) && (drops || list.kind == LIST_BAN)) {
 		row->aged = time(NULL);
-		if (row->then == FEED_DROP)
-			err = state_list_drop(change->state, name);
-		else
-			err = state_list_set_kind(change->state, name, LIST_SHADOW);
+		err = drops ? empty(change->state, &list) : state_list_set_kind(change->state, name, LIST_SHADOW);
 		/* What it dropped and what it would have dropped are different counts. */
 		if (!err && list.label)
 			change_zero(change, list.label);
 		err = err ?: state_feed_put(change->state, row) ?: change_commit(change, &apply);
 		if (!err)
 			warn("list '%s': nobody has renewed it since %s: %s until a version comes", name,
-			     utc_text(since, row->good), row->then == FEED_DROP ? "it is dropped" : "it only counts");
+			     utc_text(since, row->good), drops ? "it is dropped" : "it only counts");
 	}
 	change_end(change);
+	free(row);
+	return err_is(err, ENOENT) ? 0 : err;
+}
+
+int feed_row_counts(struct state *state, const struct list_info *list)
+{
+	struct feed *row = malloc(sizeof(*row));
+	int err = row ? state_feed_get(state, list->name, row) : -ENOMEM;
+
+	if (!err && row->aged && list->prefixes) {
+		row->aged = 0;
+		err = state_feed_put(state, row);
+	}
 	free(row);
 	return err_is(err, ENOENT) ? 0 : err;
 }

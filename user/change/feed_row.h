@@ -45,7 +45,12 @@ void feed_came(struct feed *row, const struct fetch_answer *answer, enum feed_ou
 bool feed_row_keep(const struct context *context, const struct feed *row, const struct feed *was);
 /* The command that asked for it was ended before it could say what came of that: a failure like any other. */
 void feed_lost(struct context *context, const char *name, const char *why);
-/* Where nobody renewed it for too long: it only counts, or is dropped, until a version comes. */
+/*
+ * Where nobody renewed it for too long: it only counts, or is dropped, until a version comes. One that is dropped stays
+ * as an empty list, of the kind and scope that the next version gets.
+ */
 int feed_age_out(struct context *context, const char *name);
+/* Somebody wants this list only to count: so it does from now on, whatever its age had made of it. */
+int feed_row_counts(struct state *state, const struct list_info *list);
 
 #endif

@@ -260,6 +260,9 @@ static int recall(struct load *l, struct state *state)
 
 	if (err || !l->out->replaces)
 		return err;
+	/* Dropped by age, it is measured by what it was before that. */
+	if (a->known && l->feed && l->feed->aged && before.v4 <= 0 && before.v6 <= 0)
+		return 0;
 	if (!a->known || (a->hand.v4 <= 0 && a->hand.v6 <= 0))
 		a->hand = before;
 	if (!a->known || now - a->day_at >= DAY || a->day_at > now) {
@@ -331,7 +334,8 @@ static int choose_kind(struct load *l, struct state *state)
 		return err;
 	if (l->feed && l->options->feed.again)
 		kind = LIST_BAN; /* the kind that it was begun with was for the first time */
-	l->bans_again = l->feed && l->feed->aged && l->feed->then == FEED_SHADOW && old.kind == LIST_SHADOW;
+	/* One that was dropped by age is empty, and a shadow list where somebody wants it to be. */
+	l->bans_again = l->feed && l->feed->aged && old.prefixes && old.kind == LIST_SHADOW;
 	if (l->bans_again)
 		old.kind = LIST_BAN;
 	if (kind && kind != old.kind)
@@ -350,10 +354,6 @@ static int choose_kind(struct load *l, struct state *state)
 	return 0;
 }
 
-/* The same for its scope, unless another was given. */
-static int choose_scope(struct load *l)
-{
-	const struct scope *scope = &l->options->scope;
 bool load_has_scope(const struct load *l, const char *is)
 {
 	const struct scope *scope = &l->options->scope;
@@ -362,6 +362,10 @@ bool load_has_scope(const struct load *l, const char *is)
 	return (scope_is_all(scope) && !scope->any) || (scope_text(text, scope) && !strcmp(is, text));
 }
 
+/* The same for its scope, unless another was given. */
+static int choose_scope(struct load *l)
+{
+	const struct scope *scope = &l->options->scope;
 
 	if (scope->any || !scope_is_all(scope))
 		l->out->list.scope[0] = '\0';
@@ -420,15 +424,15 @@ static int means_nothing(const struct load_options *o, enum list_kind kind, cons
 		       o->ban_own ? "ban-own" : "big-change", kind == LIST_ALLOW ? "an allow" : "a trust");
 }
 
-static int load(struct load *l)
-{
-	const struct load_options *o = l->options;
-	enum bogons bogons = o->bogons ? (enum bogons)o->bogons : o->force ? BOGONS_KEEP : BOGONS_LEAVE_OUT;
 int load_fits(struct load *l, struct state *state)
 {
 	return choose_kind(l, state) ?: choose_scope(l) ?: means_nothing(l->options, l->out->list.kind, l->path);
 }
 
+static int load(struct load *l)
+{
+	const struct load_options *o = l->options;
+	enum bogons bogons = o->bogons ? (enum bogons)o->bogons : o->force ? BOGONS_KEEP : BOGONS_LEAVE_OUT;
 	int err = means_nothing(o, (enum list_kind)o->kind, l->path) ?: read_list(l);
 
 	l->about_it = err;
