@@ -204,9 +204,9 @@ too_old() {
 	is "$(of_feed state)" "$state" "what feeds says"
 	verdicts 203.0.113.7="$verdict"
 	if [ "$then" != keep ]; then
-		is "$(counted)" "$([ "$then" = drop ] || echo 0)" "what is counted of a list that bans no more"
+		is "$(counted)" 0 "what is counted of a list that bans no more"
 		send 0 -n 5 -c listed
-		is "$(counted)" "$([ "$then" = drop ] || echo 5)" "what it would have dropped"
+		is "$(counted)" "$([ "$then" = drop ] && echo 0 || echo 5)" "what it would have dropped"
 	fi
 	rm www/list.status
 	bloom load drop
@@ -215,19 +215,93 @@ too_old() {
 	verdicts 203.0.113.7=drop
 }
 
+# gets_too_old: its server fails, for longer than --max-age.
+gets_too_old() {
+	echo 500 >www/list.status
+	as_sql "UPDATE feed SET good_up = good_up - 90000, good = good - 90000, boot = 0"
+	expect 2 "$XDP_BLOOM" load drop
+	verdicts 203.0.113.7=pass
+	rm www/list.status
+}
+
+# The version that comes after that is the list's next one: of its kind and scope, and measured by the one before.
+too_old_stays() {
+	need sqlite3
+	serves
+	# shellcheck disable=SC2086 # two options
+	bloom load drop $feed/list --every 1h --max-age 1d --then drop --shadow $open --only tcp/25,udp
+	bloom enforce drop
+	verdicts 203.0.113.7=drop
+	gets_too_old
+	is "$(get '.[0] | .kind + " " + .addresses' lists)" "ban 0" "a list that was dropped"
+	bloom load drop
+	verdicts 203.0.113.7=drop
+	is "$(as_sql "SELECT scope FROM scope")" tcp/25,udp "its scope"
+	bloom shadow drop
+	gets_too_old
+	bloom load drop
+	is "$(get '.[0].kind' lists)" shadow "what was a shadow list"
+	gets_too_old
+	bloom enforce drop
+	bloom load drop
+	is "$(get '.[0].kind' lists)" ban "what was enforced while it was dropped"
+	gets_too_old
+	cp www/list small
+	seq -f '%g.0.0.0/9' 11 99 >www/list
+	refused "times as many IPv4 addresses as a day ago" load drop
+	verdicts 20.0.0.1=pass
+	cp small www/list
+	bloom load drop
+	verdicts 203.0.113.7=drop
+	# shellcheck disable=SC2086
+	bloom load drop $feed/list --every 1h --max-age 1d --then shadow $open
+	gets_too_old
+	bloom enforce drop
+	verdicts 203.0.113.7=drop
+	bloom shadow drop
+	bloom load drop
+	is "$(get '.[0].kind' lists)" shadow "what somebody wants only to count"
+}
+
+# A line that gives the list another scope has the next request bring it, changed or not; with its name alone it has none.
+other_scope() {
+	need sqlite3
+	serves
+	veth 0
+	echo 203.0.113.7 >listed
+	echo 192.0.2.6 >clean
+	bloom attach edge0
+	echo "load drop $feed/list --every 1h $open --only tcp/25" >lines
+	bloom batch lines
+	bloom load drop
+	is "$(as_sql "SELECT scope FROM scope")" tcp/25 "its scope"
+	send 0 -n 10 -c listed
+	refused "--only, --to or --on goes with its URL" load drop --only any --force
+	echo "load drop $feed/list --every 1h $open --only any" >lines
+	bloom batch lines
+	bloom load drop
+	is "$(as_sql "SELECT scope FROM scope")" "" "its scope"
+	send 0 -n 10 -b listed -c clean
+	before=$(generation)
+	bloom load drop
+	is "$(generation)" "$before" "the generation after the same again"
+}
+
 # undoes_nothing: what is done to a list while its server keeps an answer back is not undone by that, whatever comes of it.
 undoes_nothing() {
-	local what answer reading to status wanted
+	local what answer reading to status wanted its="list, url, every, max_age, etag, dated, good, failures, aged, result"
 
 	need sqlite3
 	serves
 	cp www/list whole
 	cp www/list www/other
 	echo 192.0.2.1 >good
-	for what in unloaded otherwise elsewhere exceptions; do
+	for what in unloaded otherwise elsewhere exceptions renewed; do
 		for answer in 'another list' 'no list' 'the same'; do
+			cp whole www/list
 			# shellcheck disable=SC2086 # two options
-			bloom load drop $feed/list --every 6h $open --big-change
+			bloom load drop $feed/list --every 6h --max-age 2d --then drop $open --big-change
+			[ $what != renewed ] || as_sql "UPDATE feed SET good = good - 180000, boot = 0, failures = 9"
 			rm www/list
 			mkfifo www/list
 			"$XDP_BLOOM" load drop >out 2>said &
@@ -244,8 +318,12 @@ undoes_nothing() {
 				printf 'unload drop\nload drop good --allow\n' >lines
 				bloom batch lines
 				;;
+			renewed)
+				echo 192.0.2.10 >>www/list
+				bloom load drop
+				;;
 			esac
-			wanted=$(as_sql "SELECT list, url, max_age, failures, result FROM feed")$(get '[.[]|.name,.kind,.addresses]' lists)
+			wanted=$(as_sql "SELECT $its FROM feed")$(get '[.[]|.name,.kind,.addresses]' lists)
 			case $answer in
 			'another list') printf '203.0.113.0/24\n198.51.100.7\n192.0.2.9\n' ;;
 			'the same') cat whole ;;
@@ -253,12 +331,87 @@ undoes_nothing() {
 			exec {to}>&-
 			status=0
 			end_of "$reading" || status=$?
-			is "$status $(as_sql "SELECT list, url, max_age, failures, result FROM feed")$(get '[.[]|.name,.kind,.addresses]' lists)" \
+			is "$status $(as_sql "SELECT $its FROM feed")$(get '[.[]|.name,.kind,.addresses]' lists)" \
 				"$status $wanted" "$what, and $answer: $(cat said)"
 			[ "$answer" = "the same" ] || is "$status" 2 "$what, and $answer"
 			"$XDP_BLOOM" -q unload drop 2>/dev/null || [ "$what" = unloaded ]
 		done
 	done
+}
+
+# sets_nothing: a load that fails has set nothing of the feed, and what it asked otherwise is no failure of what is kept.
+sets_nothing() {
+	local its="options || insecure || lan || every || max_age || becomes || key || refused || failures" before
+
+	need sqlite3
+	serves
+	# shellcheck disable=SC2086 # two options
+	bloom load drop $feed/list --every 1h $open --only tcp/22
+	before=$(row "$its")
+	echo 500 >www/list.status
+	# shellcheck disable=SC2086
+	refused "status 500" load drop $feed/list $open
+	# shellcheck disable=SC2086
+	refused "status 500" load drop $feed/list --every 2h --max-age 3h --then drop $open --only any
+	is "$(row "$its")" "$before" "what is set of it"
+	rm www/list.status
+	printf '203.0.113.0/24\n198.51.100.7\n192.0.2.9\n' >www/list
+	# shellcheck disable=SC2086
+	refused "not JSON" load drop $feed/list --every 1h $open --format json
+	is "$(row "$its")" "$before" "what is set of it"
+	bloom load drop
+	is "$(get '[.scope.only[0], .prefixes]' lists drop)" '["tcp/22",3]' "the list"
+}
+
+# is_over: the time of what waits, so that the next command takes it back.
+is_over() {
+	as_sql "UPDATE pending SET due = 1"
+	bloom add 192.0.2.200 --ttl 1h
+	is "$(as_sql "SELECT count(*) FROM pending")" 0 "what waits"
+}
+
+# goes_back: of what was tried and not confirmed nothing is set, and the version is not taken again at once.
+goes_back() {
+	local its="options || insecure || lan || every || max_age || becomes || key || good || aged" before
+
+	need sqlite3
+	serves
+	# A feed before its list is.
+	echo "load drop $feed/list --every 1h $open --only tcp/25" >lines
+	bloom batch lines
+	before=$(row "$its")
+	bloom load drop --confirm 1h
+	is "$(of_feed state) $(of_feed prefixes)" "fresh 2" "what feeds says of the trial"
+	is_over
+	is "$(row "$its")" "$before" "a feed that has no list again"
+	is "$(get length lists)" 0 "lists"
+	bloom load drop
+	before=$(row "$its")
+	# shellcheck disable=SC2086 # two options
+	bloom load drop $feed/list --every 2h --max-age 3h --then drop $open --only any --confirm 1h
+	is_over
+	is "$(row "$its")" "$before" "what is set of it"
+	is "$(row 'next - tried <= 3600')" 1 "whether it is in $(row 'next - tried') s"
+	bloom load drop
+	is "$(of_feed last)" "as it was" "what was not confirmed"
+	echo 192.0.2.9 >>www/list
+	bloom load drop
+	is "$(get '[.scope.only[0], .prefixes]' lists drop)" '["tcp/25",3]' "the next version"
+	# What only counts, as nobody has renewed it, does so again.
+	as_sql "UPDATE feed SET max_age = 86400, becomes = 1, good = good - 90000, boot = 0"
+	echo 500 >www/list.status
+	expect 2 "$XDP_BLOOM" load drop
+	rm www/list.status
+	is "$(of_feed state)" shadow "what feeds says"
+	before=$(row "$its")
+	bloom load drop --confirm 1h
+	is "$(of_feed state) $(row aged)" "fresh 0" "what feeds says of the trial"
+	echo "load drop $feed/list --every 3h $open" >lines
+	refused "drop: a change of it waits for confirmation" batch lines
+	is_over
+	is "$(of_feed state) $(row "$its")" "shadow $before" "what feeds says"
+	bloom load drop
+	is "$(of_feed state) $(get .kind lists drop)" "fresh ban" "what feeds says of the next version"
 }
 
 # What means nothing, and what a line of a file may say.
@@ -285,6 +438,14 @@ by_lines() {
 	bloom batch lines
 	is "$(row "every || ' ' || next || etag")" "7200 0" "after another line"
 	bloom load drop
+	# Of what a line unloads, the next one keeps nothing.
+	printf 'unload drop\nload drop %s --every 6h %s\n' $feed/list "$open" >both
+	bloom batch both
+	is "$(of_feed state) $(row "next || ' ' || tried || ' ' || etag")" "new 0 0 " "after both in one batch"
+	bloom load drop
+	verdicts 203.0.113.7=drop
+	echo "load drop $feed/list --every 6h $open --shadow" >other
+	refused "'drop' is a ban list; unload it first" batch other
 	bloom unload drop
 	bloom batch lines
 	bloom unload drop
@@ -583,4 +744,4 @@ too_old_keep() { too_old keep drop old; }
 too_old_shadow() { too_old shadow pass shadow; }
 too_old_drop() { too_old drop pass dropped; }
 
-run_cases by_command undoes_nothing compared drops refuses too_old_keep too_old_shadow too_old_drop by_lines by_service is_shown costs_nothing one_at_a_time by_socket a_week ${XDP_BLOOM_BANS:+a_day_on_flash}
+run_cases by_command undoes_nothing sets_nothing goes_back compared drops refuses too_old_keep too_old_shadow too_old_drop too_old_stays other_scope by_lines by_service is_shown costs_nothing one_at_a_time by_socket a_week ${XDP_BLOOM_BANS:+a_day_on_flash}

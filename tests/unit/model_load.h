@@ -466,10 +466,13 @@ static int given_feed_put(struct load *l, struct state *state)
 	return step("the feed of %s is put%s", l->name, state == STATE ? "" : " elsewhere");
 }
 
-static void given_feed_note(const struct load *l, int err)
+static bool feed_is_late; /* somebody has renewed it meanwhile */
+
+static bool given_feed_note(const struct load *l, int err)
 {
 	if (l->feed_asked)
 		step("it is noted: %s", err ? reason(err) : "it came");
+	return !feed_is_late;
 }
 
 static void given_page(struct feed *row, int fd)
@@ -506,8 +509,7 @@ static bool given_wants_whole(const struct load *l, int err)
 
 static bool given_is_same(const struct load *l)
 {
-	(void)l;
-	return server.same;
+	return server.same && !l->otherwise;
 }
 
 static void given_describe(const struct load *l, char *to, size_t size)

@@ -13,6 +13,7 @@
 #include "change/feed_times.h"
 #include "fetch/public_key.h"
 #include "fetch/text_hash.h"
+#include "state/accepted.h"
 
 #include "made_change.h"
 
@@ -123,6 +124,25 @@ static void refused(void)
 	row = NULL;
 }
 
+/* What an earlier line of the batch has unloaded is not what is kept. */
+static void in_a_batch(void)
+{
+	const struct feed_options every = { .every = { true, 600 } };
+	struct change change = { .context = &own_context };
+
+	keep();
+	change.state = opened(true);
+	ENOUGH(change.state && !state_feed_drop(change.state, "drop"));
+	own_context.joined = &change;
+	CHECK(!begin(&every, URL) && row && !known && !*row->etag && !row->max_age && row->then == FEED_KEEP,
+	      "it begins with what was unloaded");
+	own_context.joined = NULL;
+	CHECK(!begin(&every, URL) && row && known && row->max_age == 7200, "without a batch it does not");
+	state_close(change.state);
+	free(row);
+	row = NULL;
+}
+
 /* What cannot be read is no feed that is not there. */
 static void unreadable(void)
 {
@@ -153,7 +173,8 @@ static int64_t failures(void)
 
 /* What is said, in a buffer of its own, of one that is kept; or, where there is none, of 'drop', which a signal ended.
  */
-static const struct feed *was_begun; /* as it was begun with; NULL: that is not known */
+static struct feed was_begun; /* as it was begun with */
+static bool is_kept;
 
 static const char *said_of(const struct feed *is, const char *where)
 {
@@ -165,7 +186,7 @@ static const char *said_of(const struct feed *is, const char *where)
 	own_context.state = where;
 	stderr = open_memstream(&text, &size);
 	if (is)
-		feed_row_keep(&own_context, is, was_begun);
+		is_kept = feed_row_keep(&own_context, is, &was_begun);
 	else
 		feed_lost(&own_context, "drop", "it ended by signal 9");
 	fclose(stderr);
@@ -176,42 +197,45 @@ static const char *said_of(const struct feed *is, const char *where)
 	return said;
 }
 
-/* What came of it is kept, unless another command has ended it, or set it otherwise. */
+/* What came of it is kept, unless another command has ended it, set it otherwise, or renewed it. */
 static void put_back(void)
 {
 	const struct feed_options again = { .again = true };
-	struct feed other;
+	int64_t *const numbers[] = { &was_begun.every,	 &was_begun.max_age, &was_begun.tried, &was_begun.good,
+				     &was_begun.changed, &was_begun.aged,    &was_begun.dated };
+	char *const texts[] = { was_begun.url, was_begun.options, was_begun.etag, was_begun.modified };
 	const char *said;
 
 	keep();
 	if (!CHECK(!begin(&again, URL) && row, "it is not known"))
 		return;
+	was_begun = *row;
 	row->failures = 7;
 	said = said_of(row, directory);
-	CHECK(!*said && failures() == 7, "%d, said: %s", (int)failures(), said);
-	/* It was begun with other options than there are now. */
-	other = *row;
-	was_begun = &other;
-	other.max_age++;
+	CHECK(is_kept && !*said && failures() == 7, "%d, said: %s", (int)failures(), said);
 	row->failures = 8;
-	said = said_of(row, directory);
-	CHECK(!*said && failures() == 7, "set otherwise: %d, said: %s", (int)failures(), said);
-	other.max_age--;
-	other.changed++;
-	row->failures = 7;
-	row->max_age += 60;
-	said = said_of(row, directory);
-	CHECK(!*said && failures() == 7, "with other options: %d, said: %s", (int)failures(), said);
-	was_begun = NULL;
-	row->failures = 8;
-	snprintf(row->url, sizeof(row->url), URL "b");
-	said = said_of(row, directory);
-	CHECK(!*said && failures() == 7, "of another URL: %d, said: %s", (int)failures(), said);
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++) {
+		++*numbers[i];
+		said = said_of(row, directory);
+		CHECK(!is_kept && !*said && failures() == 7, "number %zu is another: %d, said: %s", i, (int)failures(),
+		      said);
+		--*numbers[i];
+	}
+	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
+		char one = *texts[i];
+
+		*texts[i] = one ? '\0' : 'x';
+		said = said_of(row, directory);
+		CHECK(!is_kept && !*said && failures() == 7, "text %zu is another: %d, said: %s", i, (int)failures(),
+		      said);
+		*texts[i] = one;
+	}
 	snprintf(row->list, sizeof(row->list), "gone");
 	said = said_of(row, directory);
-	CHECK(!*said && failures() == 7, "of none: %d, said: %s", (int)failures(), said);
+	CHECK(!is_kept && !*said && failures() == 7, "of none: %d, said: %s", (int)failures(), said);
 	said = said_of(row, "/dev/null/nowhere");
-	CHECK(strstr(said, "list 'gone': what came of it is not kept: ") && failures() == 7, "said: %s", said);
+	CHECK(!is_kept && strstr(said, "list 'gone': what came of it is not kept: ") && failures() == 7, "said: %s",
+	      said);
 	free(row);
 	row = NULL;
 }
@@ -262,18 +286,21 @@ static void lost(void)
 		enum list_kind kind;
 		enum feed_then then;
 		int64_t age;
-		int becomes; /* its kind; -1: it is gone */
+		int becomes; /* its kind */
 		bool changes;
 		const char *says;
 	} known_as[] = {
 		{ "young", LIST_BAN, FEED_DROP, HOURS(1), LIST_BAN, false, NULL },
 		{ "old, and kept", LIST_BAN, FEED_KEEP, HOURS(3), LIST_BAN, false, NULL },
-		{ "old, and dropped", LIST_BAN, FEED_DROP, HOURS(3), -1, true, "it is dropped until a version comes" },
+		{ "old, and dropped", LIST_BAN, FEED_DROP, HOURS(3), LIST_BAN, true,
+		  "it is dropped until a version comes" },
 		{ "old, and counted", LIST_BAN, FEED_SHADOW, HOURS(3), LIST_SHADOW, true,
 		  "it only counts until a version comes" },
 		{ "old, and counts", LIST_SHADOW, FEED_SHADOW, HOURS(3), LIST_SHADOW, false, NULL },
-		{ "old, counts, and dropped", LIST_SHADOW, FEED_DROP, HOURS(3), -1, true, "it is dropped until" },
-		{ "an exception, and dropped", LIST_ALLOW, FEED_DROP, HOURS(3), -1, true, "it is dropped until" },
+		{ "old, counts, and dropped", LIST_SHADOW, FEED_DROP, HOURS(3), LIST_SHADOW, true,
+		  "it is dropped until" },
+		{ "an exception, and dropped", LIST_ALLOW, FEED_DROP, HOURS(3), LIST_ALLOW, true,
+		  "it is dropped until" },
 	};
 
 	quiet_calls = true;
@@ -289,6 +316,8 @@ static void lost(void)
 		said = said_of(NULL, directory);
 		list = left(&is);
 		CHECK((int)list.kind == known_as[i].becomes, "%s: it is %d", what, (int)list.kind);
+		CHECK(!list.prefixes == (known_as[i].changes && known_as[i].then == FEED_DROP), "%s: of %d prefixes",
+		      what, (int)list.prefixes);
 		CHECK(known_as[i].says
 			      ? strstr(said, "list 'drop': nobody has renewed it since ") &&
 					strstr(said, utc_text(since, before.good)) && strstr(said, known_as[i].says)
@@ -304,6 +333,65 @@ static void lost(void)
 	/* It is said once. */
 	in_force(LIST_BAN, FEED_DROP, HOURS(3));
 	CHECK(*said_of(NULL, directory) && !*said_of(NULL, directory) && calls == 2, "it goes twice, %d calls", calls);
+}
+
+/* What is dropped holds nothing. What it is stays for the next version, and nothing older comes back in its place. */
+static void stays_what_it_is(void)
+{
+	const struct pending waits = { .kind = PENDING_LIST, .name = "drop", .deadline = 4000000000 };
+	struct accepted given = { .hand = { 9, 0 }, .day = { 9, 0 }, .day_at = 7, .wide = { 3, 0 } }, is = { 0 };
+	struct list_info list;
+	struct ranges set = RANGES_EMPTY;
+	struct state *s;
+	struct feed feed;
+
+	in_force(LIST_BAN, FEED_DROP, HOURS(3));
+	s = opened(true);
+	ENOUGH(s && !state_list_get(s, "drop", &list) && !state_pending_add(s, &waits));
+	strcpy(list.scope, "tcp/25");
+	ENOUGH(!ranges_add4(&set, 5, 9) && !ranges_finish(&set) && !state_list_put(s, &list, &set));
+	ENOUGH(!state_accepted_put(s, "drop", &given) && !state_list_set_kind(s, "drop", LIST_SHADOW) &&
+	       !state_commit(s));
+	state_close(s);
+	ranges_free(&set);
+	CHECK(*said_of(NULL, directory), "it stays");
+	list = left(&feed);
+	CHECK(list.kind == LIST_SHADOW && !strcmp(list.scope, "tcp/25") && !list.prefixes &&
+		      !strcmp(list.addresses, "0"),
+	      "it is of kind %d, '%s', with %s addresses", list.kind, list.scope, list.addresses);
+	s = opened(true);
+	ENOUGH(s);
+	CHECK(!state_list_set(s, "drop", &set) && !set.n4 && !set.n6, "it holds something");
+	ranges_free(&set);
+	CHECK(!state_accepted_get(s, "drop", &is) && is.known && is.hand.v4 == 9 && is.day.v4 == 9 && is.day_at == 7 &&
+		      is.wide.v4 == 3,
+	      "what was accepted is forgotten");
+	CHECK(!state_pending_has(s, PENDING_LIST, "drop"), "a version from before waits to come back");
+	state_close(s);
+}
+
+/* Whoever wants it only to count has that also where its age had made it so; what was dropped stays dropped. */
+static void counts_by_hand(void)
+{
+	for (int what = 0; what < 3; what++) {
+		struct list_info list;
+		struct feed is;
+		struct state *s;
+
+		in_force(LIST_BAN, what == 1 ? FEED_DROP : FEED_SHADOW, HOURS(3));
+		if (what < 2)
+			CHECK(*said_of(NULL, directory), "it stays");
+		list = left(&is);
+		CHECK(!is.aged == (what == 2), "%d: aged at %d", what, (int)is.aged);
+		s = opened(true);
+		ENOUGH(s);
+		CHECK(!feed_row_counts(s, &list), "%d: %s", what, reason(-EIO));
+		CHECK(!state_feed_get(s, "drop", &is) && !is.aged == (what != 1), "%d: now aged at %d", what,
+		      (int)is.aged);
+		ENOUGH(!state_list_get(s, "other", &list));
+		CHECK(!feed_row_counts(s, &list), "one that nobody fetches");
+		state_close(s);
+	}
 }
 
 /* Nobody asks for it any more; it cannot be looked at; what it is to become fails. */
@@ -337,20 +425,21 @@ static void same(void)
 	bool *const flags[] = { &is.insecure, &is.lan };
 	int64_t *const numbers[] = { &is.every, &is.max_age };
 
-	CHECK(feed_row_same(&is, &was), "it is another");
+	CHECK(feed_row_same(&is, &was) && feed_row_asks_same(&is, &was), "it is another");
 	for (size_t i = 0; i < 4; i++) {
 		char one = *texts[i];
 
 		*texts[i] = 'x';
-		CHECK(!feed_row_same(&is, &was), "text %zu is no matter", i);
+		CHECK(!feed_row_same(&is, &was) && !feed_row_asks_same(&is, &was), "text %zu is no matter", i);
 		*texts[i] = one;
 	}
 	for (size_t i = 0; i < 2; i++) {
 		*flags[i] = true;
-		CHECK(!feed_row_same(&is, &was), "flag %zu is no matter", i);
+		CHECK(!feed_row_same(&is, &was) && !feed_row_asks_same(&is, &was), "flag %zu is no matter", i);
 		*flags[i] = false;
 		++*numbers[i];
-		CHECK(!feed_row_same(&is, &was), "number %zu is no matter", i);
+		CHECK(!feed_row_same(&is, &was) && feed_row_asks_same(&is, &was), "number %zu is no matter, or asked",
+		      i);
 		--*numbers[i];
 	}
 	is.then = FEED_DROP;
@@ -437,9 +526,12 @@ static void same_page(void)
 static const struct ktap_case cases[] = { { "fresh", fresh },
 					  { "kept", kept },
 					  { "refused", refused },
+					  { "in a batch", in_a_batch },
 					  { "unreadable", unreadable },
 					  { "put back", put_back },
 					  { "lost", lost },
+					  { "dropped, it stays what it is", stays_what_it_is },
+					  { "it counts by hand", counts_by_hand },
 					  { "lost, and what comes of it fails", lost_and_fails },
 					  { "the same or not", same },
 					  { "rolled back", rolled_back },

@@ -49,6 +49,18 @@ static void known(void)
 	asked(&f, START, false, 0, 0);
 	CHECK(f.next - START == 3600, "it is too old in 3600 s, and asked again in %lld", (long long)(f.next - START));
 	CHECK(!feed_is_old(&f, START) && feed_is_old(&f, START + 3600), "it is old too early, or too late");
+	/* Whatever its server asks for; and a server that answers need not be asked before that. */
+	asked(&f, START, false, 0, WEEK);
+	CHECK(f.next - START == 3600, "it is too old in 3600 s, its server wants a week, and has %lld",
+	      (long long)(f.next - START));
+	asked(&f, START + 3600, false, 0, WEEK);
+	CHECK(f.next - START == 3600 + WEEK, "too old, it is asked again %lld s after that",
+	      (long long)(f.next - START - 3600));
+	f.every = 3600;
+	asked(&f, START, true, 0, WEEK);
+	CHECK(f.next - START == 90000, "a good server wants a week, and has %lld s of 90000",
+	      (long long)(f.next - START));
+	f = (struct feed){ .every = 86400, .max_age = 90000, .good = START - 86400 };
 	/* Of this start of the machine, whatever the date is; of another one nothing else is known. */
 	f.boot = clock_boot_number();
 	f.good_up = clock_boot() / 1000000000 - 5;

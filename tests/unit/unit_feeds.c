@@ -81,7 +81,7 @@ static void kept(void)
 	ENOUGH(s && !state_feeds(s, &all, &n));
 	CHECK(n == 2 && same(&all[0], &two) && same(&all[1], &one), "%zu feeds, or others", n);
 	free(all);
-	CHECK(!state_feed_get(s, LIST, &is) && same(&is, &one), "another feed");
+	CHECK(!state_feed_get(s, LIST, &is) && same(&is, &one) && !is.there, "another feed, or a list");
 	CHECK(err_is(state_feed_get(s, "b", &is), ENOENT), "one that is not there");
 	state_close(s);
 	s = opened(true);
@@ -92,7 +92,9 @@ static void kept(void)
 	CHECK(!state_list_drop(s, LIST) && !*url_of(s), "one without a list does not go");
 	CHECK(err_is(state_list_drop(s, LIST), ENOENT), "it goes twice");
 	put_list(s);
-	ENOUGH(!state_feed_put(s, &one));
+	ENOUGH(!state_feed_put(s, &one) && !state_feeds(s, &all, &n));
+	CHECK(n == 2 && !all[0].there && all[1].there, "whose list is there is not known");
+	free(all);
 	CHECK(!state_list_drop(s, LIST) && !*url_of(s), "it does not go with its list");
 	state_close(s);
 	empty_directory();
@@ -125,12 +127,46 @@ static void goes_back(void)
 	put_list(s);
 	ENOUGH(!state_feed_drop(s, LIST) && !state_pending_undo(s, &pending));
 	CHECK(!strcmp(url_of(s), a.url), "after a file it is '%s'", url_of(s));
-	/* From the same place: what was refused is not fetched again. */
+	/* From the same place, all set otherwise: what was refused is not fetched again at once, and nothing of it is
+	 * kept. */
 	ENOUGH(!state_pending_add(s, &pending));
 	put_list(s);
-	strcpy(a.etag, "\"newer\"");
-	ENOUGH(!state_feed_put(s, &a) && !state_pending_undo(s, &pending));
-	CHECK(!state_feed_get(s, LIST, &is) && same(&is, &a), "the version that was refused is forgotten");
+	b = (struct feed){ .list = LIST,
+			   .options = "--only tcp/22",
+			   .headers = "/etc/other",
+			   .key = "RWT",
+			   .lan = true,
+			   .every = 7200,
+			   .max_age = 1,
+			   .then = FEED_DROP,
+			   .etag = "\"newer\"",
+			   .modified = "newer",
+			   .dated = 101,
+			   .signed_at = 102,
+			   .tried = 103,
+			   .good = 104,
+			   .good_up = 109,
+			   .boot = 110,
+			   .next = 7303,
+			   .failures = 106,
+			   .refused = 111,
+			   .changed = 107,
+			   .aged = 0,
+			   .result = "it came" };
+	strcpy(b.url, a.url);
+	ENOUGH(!state_feed_put(s, &b) && !state_pending_undo(s, &pending));
+	strcpy(a.etag, b.etag);
+	strcpy(a.modified, b.modified);
+	a.refused = b.refused;
+	a.tried = b.tried;
+	a.next = b.tried + a.every;
+	CHECK(!state_feed_get(s, LIST, &is) && same(&is, &a), "what was refused is kept, or forgotten");
+	/* The next request is no later than that, and no earlier than it was to be. */
+	ENOUGH(!state_pending_add(s, &pending));
+	put_list(s);
+	b.next = a.next = b.tried + 5;
+	ENOUGH(!state_feed_put(s, &b) && !state_pending_undo(s, &pending));
+	CHECK(!state_feed_get(s, LIST, &is) && same(&is, &a), "it is asked at %lld", (long long)is.next);
 	/* Unloaded, and that goes back. */
 	ENOUGH(!state_pending_drop(s, &pending));
 	CHECK(!*url_of(s), "the feed of a list that is unloaded stays");
@@ -142,6 +178,29 @@ static void goes_back(void)
 	ENOUGH(!state_feed_put(s, &b) && !state_pending_confirm(s));
 	CHECK(!strcmp(url_of(s), b.url), "confirmed it is '%s'", url_of(s));
 	CHECK(!state_feed_back(s, LIST) && !*url_of(s), "something waits on");
+	/* One that is left there from another time does not come back. */
+	strcpy(is.list, LIST " before");
+	ENOUGH(!state_feed_put(s, &is) && !state_pending_add(s, &pending) && !state_pending_undo(s, &pending));
+	CHECK(!*url_of(s), "what was left comes back");
+	/* One that was there before its list was: loaded from there or from elsewhere, or unloaded. */
+	ENOUGH(!state_list_drop(s, LIST));
+	strcpy(b.url, "https://example.net/b");
+	for (int how = 0; how < 3; how++) {
+		ENOUGH(!state_feed_put(s, &a));
+		if (how == 2) {
+			ENOUGH(!state_pending_drop(s, &pending));
+			CHECK(!*url_of(s), "the feed that is unloaded stays");
+		} else {
+			ENOUGH(!state_pending_add(s, &pending));
+			put_list(s);
+			ENOUGH(!state_feed_put(s, how ? &b : &a));
+		}
+		ENOUGH(!state_pending_undo(s, &pending));
+		CHECK(!state_feed_get(s, LIST, &is) && same(&is, &a), "%d: a feed without a list does not come back",
+		      how);
+		CHECK(err_is(state_list_find(s, LIST, &(int64_t){ 0 }, &(uint8_t){ 0 }), ENOENT), "%d: a list is there",
+		      how);
+	}
 	state_close(s);
 	empty_directory();
 }

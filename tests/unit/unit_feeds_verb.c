@@ -55,6 +55,7 @@ static int given_feeds(struct state *state, struct feed **all, size_t *n)
 		(*all)[i] = feed;
 		snprintf((*all)[i].list, LIST_NAME_MAX, "%s", names[i]);
 		snprintf((*all)[i].url, FETCH_URL_MAX, "https://h/%u", i);
+		(*all)[i].there = strcmp(names[i], "none") != 0;
 	}
 	return call("the feeds");
 }

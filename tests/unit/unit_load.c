@@ -43,6 +43,7 @@ static void has(enum list_kind kind, const char *set)
 	there.is = true;
 	there.set = set;
 	there.info = (struct list_info){ .kind = kind, .times = kind == LIST_TRUST ? 3 : 0, .scope = "on eth0" };
+	there.info.prefixes = *set != '\0';
 }
 
 static void is_fetched(bool is_known)
@@ -339,6 +340,11 @@ static void fetched(void)
 	is_fetched(true);
 	failing = "read";
 	loads();
+	is_fetched(true);
+	feed_is_late = true;
+	puts("somebody has renewed it meanwhile");
+	loads();
+	feed_is_late = false;
 	is_fetched(false);
 	there.is = false;
 	failing = "fetch";
@@ -364,6 +370,33 @@ static void aged(void)
 		o.feed.again = i < 4;
 		o.kind = i == 1 ? 0 : LIST_SHADOW;
 		printf("then %d, a list of kind %d\n", then[i], was[i]);
+		loads();
+	}
+	/* The same, for other packets, or of other rows. */
+	server.same = true;
+	for (int i = 0; i < 4; i++) {
+		is_fetched(true);
+		has(LIST_BAN, THREE);
+		o.feed.again = true;
+		o.kind = 0;
+		o.scope.any = i == 1;
+		o.reading.format = i == 2 ? "csv" : NULL;
+		snprintf(o.reading.where, sizeof(o.reading.where), "%s", i == 3 ? "a=b" : "");
+		loads();
+	}
+	o.reading.where[0] = '\0';
+	server.same = false;
+	/* What was dropped has its kind, and is measured by what it was. */
+	for (int i = 0; i < 3; i++) {
+		is_fetched(true);
+		server.row->aged = i < 2;
+		server.row->then = FEED_DROP;
+		has(i ? LIST_BAN : LIST_SHADOW, "");
+		there.accepted = (struct accepted){
+			.known = true, .hand = { 9, 9 }, .day = { 2, 2 }, .day_at = DATE - 86400, .wide = { 3, 3 }
+		};
+		o.feed.again = true;
+		printf("%s, a list of kind %d\n", i < 2 ? "dropped" : "empty", there.info.kind);
 		loads();
 	}
 }

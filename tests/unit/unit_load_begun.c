@@ -25,7 +25,7 @@ struct known_list {
 	const char *url, *path, *stamp, *options; /* NULL: none */
 	const char *key, *headers;
 	bool insecure, lan;
-	int64_t every, changed;
+	int64_t every, changed, dated, aged;
 };
 
 static const struct known_list *there;
@@ -70,9 +70,12 @@ static int given_feed(struct state *state, const char *name, struct feed *feed)
 	memset(feed, 0x55, sizeof(*feed));
 	if (err || !there->url)
 		return err ?: because(-ENOENT, "no such feed");
-	*feed = (struct feed){
-		.insecure = there->insecure, .lan = there->lan, .every = there->every, .changed = there->changed
-	};
+	*feed = (struct feed){ .insecure = there->insecure,
+			       .lan = there->lan,
+			       .every = there->every,
+			       .changed = there->changed,
+			       .dated = there->dated,
+			       .aged = there->aged };
 	snprintf(feed->url, sizeof(feed->url), "%s", there->url);
 	snprintf(feed->key, sizeof(feed->key), "%s", there->key ?: "");
 	snprintf(feed->headers, sizeof(feed->headers), "%s", there->headers ?: "");
@@ -255,6 +258,39 @@ static void asks_for_a_feed(void)
 	printf("asked in the network here: %s\n", becomes_of_it(&row, &row));
 	o.feed.again = false;
 	printf("the same by hand: %s\n", becomes_of_it(&row, &row));
+	o.feed.again = true;
+	o.feed.lan = false;
+	l.path = "https://example.net/b";
+	printf("asked at another URL: %s\n", becomes_of_it(&row, &row));
+	l.path = row.url;
+	o.feed.kept = "--only tcp/22";
+	printf("asked with other options: %s\n", becomes_of_it(&row, &row));
+	o.feed.kept = "";
+	printf("asked as it is: %s\n", becomes_of_it(&row, &row));
+}
+
+/* By hand, beside a version that has come meanwhile, or an end: what that was dated holds, and that it is too old. */
+static void by_the_row_of_now(void)
+{
+	static const char *const names[] = { "by hand", "by hand, from elsewhere", "again" };
+	static struct feed feed;
+	static struct known_list is;
+	const char *becomes;
+
+	l.feed = &feed;
+	for (int what = 0; what < 3; what++) {
+		o = (struct load_options){ .feed = { .again = what == 2 } };
+		is = row;
+		is.dated = 20;
+		is.aged = 21;
+		feed = (struct feed){ .dated = 10, .aged = 11, .etag = "\"x\"", .key = "RW2" };
+		snprintf(feed.url, sizeof(feed.url), "%s%s", row.url, what == 1 ? "b" : "");
+		o.feed.key = row.key;
+		o.feed.header_file = row.headers;
+		becomes = becomes_of_it(&row, &is);
+		printf("%s: %s, dated %d, aged %d%s\n", names[what], becomes, (int)feed.dated, (int)feed.aged,
+		       strcmp(feed.key, "RW2") != 0 || !*feed.etag ? ", and more" : "");
+	}
 }
 
 /* Of what cannot be read nothing is known, and the change says so itself; a state that is not there has no list. */
@@ -280,7 +316,7 @@ static void each_call_fails(void)
 
 static void begin(void)
 {
-	l = (struct load){ 0 };
+	l = (struct load){ .path = "https://example.net/a" };
 	calls = fails_at = 0;
 }
 
@@ -289,6 +325,7 @@ static void word_for_word(void)
 	static const struct scene scenes[] = {
 		{ "a file", asks_for_a_file },
 		{ "a feed", asks_for_a_feed },
+		{ "by the row of now", by_the_row_of_now },
 		{ "each call fails", each_call_fails },
 	};
 

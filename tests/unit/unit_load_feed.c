@@ -21,9 +21,11 @@
 static struct load its;
 static struct load_options options;
 static struct feed feed;
+static struct loaded loaded;
 static const char *came; /* NULL: nothing did */
 static enum feed_outcome outcome;
 static int kept, aged, too_old;
+static bool is_late, noted_late;
 
 static void given_came(struct feed *row, const struct fetch_answer *answer, enum feed_outcome is, bool by_change,
 		       const char *why)
@@ -33,16 +35,20 @@ static void given_came(struct feed *row, const struct fetch_answer *answer, enum
 	outcome = is;
 }
 
-static const struct feed as_begun;
+static struct feed as_begun;
+static bool begun_otherwise;
 
 static const struct feed *given_begun(const struct load *l)
 {
-	return l == &its ? &as_begun : NULL;
+	return l == &its && !begun_otherwise ? &as_begun : NULL;
 }
 
-static void given_row_keep(const struct context *context, const struct feed *row, const struct feed *was)
+/* What is set of it is as it was begun with, whatever this load would have set. */
+static bool given_row_keep(const struct context *context, const struct feed *row, const struct feed *was)
 {
-	kept += context == &own_context && row == &feed && was == &as_begun;
+	kept += context == &own_context && row == &feed && was == &as_begun && feed_row_same(row, was) &&
+		!strcmp(row->etag, was->etag) && row->refused == 77;
+	return !is_late;
 }
 
 static int given_age_out(struct context *context, const char *name)
@@ -60,10 +66,15 @@ static int given_age_out(struct context *context, const char *name)
 static void begin(void)
 {
 	feed = (struct feed){ .list = "drop", .url = URL, .every = 3600 };
+	as_begun = feed;
+	feed.refused = 77;
+	is_late = begun_otherwise = false;
 	options = (struct load_options){ 0 };
 	own_context.check = 0;
 	own_context.unchanged = false;
+	loaded = (struct loaded){ .replaces = true };
 	its = (struct load){ .context = &own_context,
+			     .out = &loaded,
 			     .options = &options,
 			     .name = "drop",
 			     .path = URL,
@@ -85,7 +96,7 @@ static const char *notes(int err)
 	size_t size;
 
 	stderr = open_memstream(&text, &size);
-	load_feed_note(&its, err);
+	noted_late = !load_feed_note(&its, err);
 	fclose(stderr);
 	stderr = messages;
 	snprintf(said, sizeof(said), "%s", text);
@@ -118,9 +129,15 @@ static void noted(void)
 	said = notes(-EALREADY);
 	CHECK(is_noted(true) && !aged && outcome == FEED_UNCHANGED && own_context.unchanged && !*said, "said: %s",
 	      said);
+	/* Somebody has renewed it meanwhile: it is no older by this. */
+	begin();
+	is_late = true;
+	too_old = -EROFS;
+	said = notes(because(-EIO, "its server is gone"));
+	CHECK(is_noted(true) && noted_late && !aged && !*said, "late, said: %s", said);
 	begin();
 	notes(0);
-	CHECK(is_noted(false), "what the change has kept");
+	CHECK(is_noted(false) && !noted_late, "what the change has kept");
 	begin();
 	its.feed = NULL;
 	notes(-EIO);
@@ -137,6 +154,32 @@ static void noted(void)
 	options.dry_run = true;
 	notes(-EIO);
 	CHECK(is_noted(false), "of a try");
+}
+
+/* A load that fails has set nothing; and what was asked otherwise says nothing of what is kept. */
+static void sets_nothing(void)
+{
+	struct feed wanted;
+
+	begin();
+	snprintf(as_begun.etag, sizeof(as_begun.etag), "\"x\"");
+	feed.every = 7200;
+	feed.max_age = 86400;
+	feed.then = FEED_DROP;
+	notes(because(-EIO, "its server is gone"));
+	CHECK(is_noted(true) && aged && !noted_late, "with other times");
+	for (int what = 0; what < 6; what++) {
+		begin();
+		begun_otherwise = what == 5;
+		if (what < 3)
+			strcpy(((char *[]){ feed.options, feed.headers, feed.key })[what], "/x");
+		feed.insecure = what == 3;
+		feed.lan = what == 4;
+		wanted = feed;
+		notes(because(-EIO, "its server is gone"));
+		CHECK(is_noted(false) && !aged && !noted_late && feed_row_same(&wanted, &feed), "asked otherwise, %d",
+		      what);
+	}
 }
 
 static void kept_as(struct feed *is)
@@ -182,7 +225,139 @@ static void registered(void)
 	CHECK(is.every == 7200, "it is kept");
 }
 
-static const struct ktap_case cases[] = { { "noted", noted }, { "registered", registered } };
+/* What came meanwhile stays, what is set is as the line says; and while the list waits, nothing is. */
+static void registers_what_is_set(void)
+{
+	struct pending pending = { .kind = PENDING_LIST, .name = "drop", .deadline = 4000000000 };
+	struct feed is = { .list = "drop", .url = URL, .every = 3600, .good = 5, .changed = 6, .dated = 7, .aged = 8 };
+	struct state *s;
+	int err;
+
+	empty_directory();
+	s = opened(true);
+	ENOUGH(s && !state_feed_put(s, &is) && !state_pending_add(s, &pending) && !state_commit(s));
+	state_close(s);
+	begin();
+	feed.good = 1;
+	CHECK(err_is(register_feed(&its), EALREADY) && own_context.unchanged, "what is so already waits");
+	begin();
+	feed.every = 7200;
+	err = register_feed(&its);
+	CHECK(err_is(err, EBUSY) && strstr(reason(err), "drop: a change of it waits for confirmation"), "%s",
+	      reason(err));
+	kept_as(&is);
+	CHECK(is.every == 3600, "what waits is set otherwise");
+	s = opened(true);
+	ENOUGH(s && !state_pending_forget(s, PENDING_LIST, "drop") && !state_commit(s));
+	state_close(s);
+	begin();
+	feed.every = 7200;
+	CHECK(err_is(register_feed(&its), EALREADY), "it waits on");
+	kept_as(&is);
+	CHECK(is.every == 7200 && is.good == 5 && is.changed == 6 && is.dated == 7 && is.aged == 8,
+	      "what came of it is gone: every %d, good %d", (int)is.every, (int)is.good);
+	/* It was at this URL when the line was read, and is at another one by now: nothing has come of this. */
+	s = opened(true);
+	snprintf(is.url, sizeof(is.url), URL "b");
+	ENOUGH(s && !state_feed_put(s, &is) && !state_commit(s));
+	state_close(s);
+	begin();
+	feed.good = 1;
+	CHECK(err_is(register_feed(&its), EALREADY), "it is not moved back");
+	kept_as(&is);
+	CHECK(!strcmp(is.url, URL) && !strcmp(is.list, "drop") && !is.good && !is.dated, "it has what came of another");
+}
+
+static void put_a_list(enum list_kind kind, const char *scope)
+{
+	struct list_info list = { .name = "drop", .kind = kind, .addresses = "0", .loaded = "2026-01-01T00:00:00Z" };
+	struct state *s;
+
+	empty_directory();
+	s = opened(true);
+	strcpy(list.scope, scope);
+	ENOUGH(s && !state_list_put(s, &list, &RANGES_EMPTY) && !state_commit(s));
+	state_close(s);
+}
+
+/* A line that says what the list is not is refused as one of a file is; nothing of it is kept. */
+static void another_list(void)
+{
+	static const struct {
+		enum list_kind is;
+		int asked;
+		const char *only, *says;
+	} known_as[] = {
+		{ LIST_BAN, 0, NULL, NULL },
+		{ LIST_BAN, 0, "tcp/25", NULL },
+		{ LIST_BAN, LIST_SHADOW, NULL, "'drop' is a ban list; unload it first, or use enforce and shadow" },
+		{ LIST_BAN, LIST_ALLOW, NULL, "'drop' is a ban list; unload it first" },
+		{ LIST_SHADOW, LIST_SHADOW, NULL, NULL },
+		{ LIST_SHADOW, LIST_TRUST, NULL, "'drop' is a shadow list; unload it first" },
+		{ LIST_ALLOW, 0, "tcp/25", "an allow list bans nobody: leave them out" },
+	};
+
+	for (size_t i = 0; i < sizeof(known_as) / sizeof(*known_as); i++) {
+		struct feed is;
+		int err;
+
+		put_a_list(known_as[i].is, "");
+		begin();
+		options.kind = known_as[i].asked;
+		if (known_as[i].only)
+			ENOUGH(!scope_add_only(&options.scope, known_as[i].only));
+		err = register_feed(&its);
+		kept_as(&is);
+		if (known_as[i].says)
+			CHECK(err && !err_is(err, EALREADY) && strstr(reason(err), known_as[i].says) && !*is.url,
+			      "%zu: %s", i, reason(err));
+		else
+			CHECK(err_is(err, EALREADY) && *is.url, "%zu: %s", i, reason(err));
+	}
+	/* The same row is no change, whatever became of the list since. */
+	put_a_list(LIST_BAN, "");
+	begin();
+	CHECK(err_is(register_feed(&its), EALREADY), "it is not kept");
+	options.kind = LIST_SHADOW;
+	CHECK(err_is(register_feed(&its), EALREADY) && own_context.unchanged, "the same is refused");
+	feed.every = 7200;
+	CHECK(err_is(register_feed(&its), EEXIST), "another is taken");
+}
+
+/* The same addresses are no new version, unless they are to be for other packets, or were read otherwise. */
+static void same_again(void)
+{
+	static const struct {
+		const char *is, *only;
+		bool same;
+	} known_as[] = {
+		{ "", NULL, true },	    { "tcp/25", NULL, true },	   { "tcp/25", "tcp/25", true },
+		{ "tcp/25", "any", false }, { "tcp/25", "tcp/22", false }, { "", "tcp/25", false },
+		{ "", "any", true },
+	};
+
+	for (size_t i = 0; i < sizeof(known_as) / sizeof(*known_as); i++) {
+		put_a_list(LIST_BAN, known_as[i].is);
+		begin();
+		options.feed.again = true;
+		if (known_as[i].only)
+			ENOUGH(!scope_add_only(&options.scope, known_as[i].only));
+		CHECK(wants_any(&its) == !known_as[i].same && load_feed_is_same(&its) == known_as[i].same,
+		      "only '%s', and is to be '%s'", known_as[i].is, known_as[i].only ?: "as it is");
+		its.otherwise = true;
+		CHECK(!load_feed_is_same(&its), "read otherwise it is the same");
+		its.otherwise = false;
+		loaded.added4 = 1;
+		CHECK(!load_feed_is_same(&its), "with another address it is the same");
+	}
+}
+
+static const struct ktap_case cases[] = { { "noted", noted },
+					  { "sets nothing", sets_nothing },
+					  { "registered", registered },
+					  { "registers what is set", registers_what_is_set },
+					  { "another list", another_list },
+					  { "the same again", same_again } };
 
 int main(void)
 {

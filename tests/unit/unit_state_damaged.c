@@ -407,6 +407,66 @@ static void damaged_settings(void)
 	empty_directory();
 }
 
+static int put_scoped(struct state *s, uint32_t first)
+{
+	struct list_info list = { .name = "scoped",
+				  .kind = LIST_BAN,
+				  .prefixes = 1,
+				  .addresses = "1",
+				  .source = "its file",
+				  .loaded = "2026-01-01T00:00:00Z",
+				  .scope = "tcp/22" };
+	struct ranges set = RANGES_EMPTY;
+	int err;
+
+	ENOUGH(!ranges_add4(&set, first, first) && !ranges_finish(&set));
+	err = state_list_put(s, &list, &set);
+	ranges_free(&set);
+	return err;
+}
+
+/* A list is not saved as another: without its scope it is lost, and named. So is a version of it that waits. */
+static void saved_without_scope(void)
+{
+	static const struct pending waits = { .kind = PENDING_LIST, .name = "scoped", .deadline = 4000000000 };
+	static const char *const damage[] = { "UPDATE scope SET scope = 'tcp/99999999' WHERE list = %s",
+					      "UPDATE scope SET kind = 7 WHERE list = %s",
+					      "UPDATE scope SET scope = zeroblob(1000) WHERE list = %s" };
+	static struct recovered r;
+
+	for (size_t i = 0; i < 6; i++) {
+		bool before = i >= 3;
+		struct list_info list;
+		char text[160];
+		struct state *s;
+		int err;
+
+		empty_directory();
+		s = opened(true);
+		ENOUGH(s && !put_scoped(s, 7) && !state_pending_add(s, &waits) && !put_scoped(s, 8) &&
+		       !state_commit(s));
+		state_close(s);
+		checkpoint();
+		snprintf(text, sizeof(text), damage[i % 3],
+			 before ? "(SELECT id FROM list WHERE name = 'scoped before')"
+				: "(SELECT id FROM list WHERE name = 'scoped')");
+		sql(text);
+		err = state_recover(&own_context, file, NULL, &r);
+		CHECK(!err && !r.whole && r.lists == before && r.lost_n == !before, "%zu: %s, %zu lists, %zu lost", i,
+		      reason(err), r.lists, r.lost_n);
+		CHECK(before || (!strcmp(r.lost[0].name, "scoped") && !strcmp(r.lost[0].source, "its file")),
+		      "%zu: '%s' of '%s' was lost", i, r.lost[0].name, r.lost[0].source);
+		unlink(r.kept);
+		s = opened(false);
+		err = s ? state_list_get(s, "scoped", &list) : -EIO;
+		CHECK(before ? !err && !strcmp(list.scope, "tcp/22") && list.kind == LIST_BAN : err_is(err, ENOENT),
+		      "%zu: it is there: %s", i, err ? reason(err) : list.scope);
+		CHECK(s && !state_pending_has(s, PENDING_LIST, "scoped"), "%zu: it waits", i);
+		state_close(s);
+	}
+	empty_directory();
+}
+
 /* Of a file that was cut off, what does not stand in its end is saved. */
 static void saved_of_a_part(void)
 {
@@ -708,6 +768,7 @@ int main(void)
 		{ "damaged ranges", damaged_ranges },
 		{ "what SQLite finds wrong is said", damaged_pages },
 		{ "damaged settings", damaged_settings },
+		{ "what is saved of a list without its scope", saved_without_scope },
 		{ "what is saved of a file that was cut off", saved_of_a_part },
 		{ "settings of what cannot be", names_of_settings },
 		{ "limits of many interfaces", limits_of_many },

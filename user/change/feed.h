@@ -15,9 +15,10 @@ struct feed_options {
 	const char *header_file; /* NULL: none */
 	const char *key;	 /* that the list is signed with, or a file that has it; NULL: nobody has to sign it */
 	struct number every, max_age;
-	int64_t usual; /* of a feed of the catalog: how often, where nothing is said of it, s; 0: once */
-	int then;      /* of enum feed_then, and one more; 0: nothing was said of it */
-	bool again;    /* as it is kept: nothing but the name was given */
+	int64_t usual;	  /* of a feed of the catalog: how often, where nothing is said of it, s; 0: once */
+	int then;	  /* of enum feed_then, and one more; 0: nothing was said of it */
+	bool again;	  /* as it is kept: nothing but the name was given */
+	const char *kept; /* then: the options that are kept of it, as they were read; NULL: none */
 };
 
 /* Something that only a server could have been meant by. */

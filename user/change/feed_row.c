@@ -19,11 +19,15 @@
 
 #define DAY 86400
 
+/* In a batch, as its lines so far have left it. */
 static int find(const struct context *context, const char *name, struct feed *row)
 {
 	struct state *state;
-	int err = state_open(&state, context, false);
+	int err;
 
+	if (context->joined)
+		return state_feed_get(context->joined->state, name, row);
+	err = state_open(&state, context, false);
 	if (err)
 		return err;
 	err = state_feed_get(state, name, row);
@@ -86,11 +90,39 @@ int feed_row_begin(const struct context *context, const struct feed_options *o, 
 	return err;
 }
 
-bool feed_row_same(const struct feed *a, const struct feed *b)
+bool feed_row_asks_same(const struct feed *a, const struct feed *b)
 {
 	return !strcmp(a->url, b->url) && !strcmp(a->options, b->options) && !strcmp(a->headers, b->headers) &&
-	       !strcmp(a->key, b->key) && a->insecure == b->insecure && a->lan == b->lan && a->every == b->every &&
-	       a->max_age == b->max_age && a->then == b->then;
+	       !strcmp(a->key, b->key) && a->insecure == b->insecure && a->lan == b->lan;
+}
+
+bool feed_row_same(const struct feed *a, const struct feed *b)
+{
+	return feed_row_asks_same(a, b) && a->every == b->every && a->max_age == b->max_age && a->then == b->then;
+}
+
+void feed_row_set(struct feed *row, const struct feed *as)
+{
+	if (strcmp(row->url, as->url) != 0)
+		*row = (struct feed){ 0 };
+	memcpy(row->list, as->list, sizeof(row->list));
+	memcpy(row->url, as->url, sizeof(row->url));
+	memcpy(row->options, as->options, sizeof(row->options));
+	memcpy(row->headers, as->headers, sizeof(row->headers));
+	memcpy(row->key, as->key, sizeof(row->key));
+	row->insecure = as->insecure;
+	row->lan = as->lan;
+	row->every = as->every;
+	row->max_age = as->max_age;
+	row->then = as->then;
+}
+
+/* Nothing was set, and nothing has come of it: of the same second, the version tells. */
+static bool is_as_begun(const struct feed *now, const struct feed *was)
+{
+	return feed_row_same(now, was) && now->tried == was->tried && now->good == was->good &&
+	       now->changed == was->changed && now->aged == was->aged && now->dated == was->dated &&
+	       !strcmp(now->etag, was->etag) && !strcmp(now->modified, was->modified);
 }
 
 static int64_t hash_of(int text)
@@ -182,7 +214,7 @@ void feed_came(struct feed *row, const struct fetch_answer *answer, enum feed_ou
 	feed_plan(row, feed_phase(machine, row->list), answer->retry_after);
 }
 
-void feed_row_keep(const struct context *context, const struct feed *row, const struct feed *was)
+bool feed_row_keep(const struct context *context, const struct feed *row, const struct feed *was)
 {
 	struct state *state = NULL;
 	struct feed *now = malloc(sizeof(*now));
@@ -190,8 +222,8 @@ void feed_row_keep(const struct context *context, const struct feed *row, const 
 
 	if (!err) {
 		err = state_feed_get(state, row->list, now);
-		/* Another command may have ended it meanwhile, or set it otherwise. */
-		if (!err && (strcmp(now->url, row->url) != 0 || (was && !feed_row_same(now, was))))
+		/* Another command may have ended it meanwhile, set it otherwise, or renewed it. */
+		if (!err && !is_as_begun(now, was))
 			err = -ENOENT;
 		err = err ?: state_feed_put(state, row) ?: state_commit(state);
 	}
@@ -199,11 +231,23 @@ void feed_row_keep(const struct context *context, const struct feed *row, const 
 		warn("list '%s': what came of it is not kept: %s", row->list, reason(err));
 	state_close(state);
 	free(now);
+	return !err;
 }
 
 static bool ages(const struct feed *row)
 {
 	return !row->aged && row->then != FEED_KEEP && feed_is_old(row, time(NULL));
+}
+
+/*
+ * What it holds goes. What it is stays, for the next version: its kind and its scope, how much of it was accepted and
+ * when it was signed.
+ */
+static int empty(struct state *state, struct list_info *list)
+{
+	list->prefixes = 0;
+	snprintf(list->addresses, sizeof(list->addresses), "0");
+	return state_pending_forget(state, PENDING_LIST, list->name) ?: state_list_put(state, list, &RANGES_EMPTY);
 }
 
 int feed_age_out(struct context *context, const char *name)
@@ -213,6 +257,7 @@ int feed_age_out(struct context *context, const char *name)
 	struct apply_options apply = { 0 };
 	struct list_info list;
 	char since[UTC_TEXT_MAX];
+	bool drops;
 	int err = row ? find(context, name, row) : -ENOMEM;
 
 	if (err || !ages(row)) {
@@ -223,21 +268,32 @@ int feed_age_out(struct context *context, const char *name)
 	err = change_begin(&change, context) ?:
 	      state_feed_get(change->state, name, row) ?:
 	      state_list_get(change->state, name, &list);
-	if (!err && ages(row) && (row->then == FEED_DROP || list.kind == LIST_BAN)) {
+	drops = row->then == FEED_DROP;
+	if (!err && ages(row) && (drops || list.kind == LIST_BAN)) {
 		row->aged = time(NULL);
-		if (row->then == FEED_DROP)
-			err = state_list_drop(change->state, name);
-		else
-			err = state_list_set_kind(change->state, name, LIST_SHADOW);
+		err = drops ? empty(change->state, &list) : state_list_set_kind(change->state, name, LIST_SHADOW);
 		/* What it dropped and what it would have dropped are different counts. */
 		if (!err && list.label)
 			change_zero(change, list.label);
 		err = err ?: state_feed_put(change->state, row) ?: change_commit(change, &apply);
 		if (!err)
 			warn("list '%s': nobody has renewed it since %s: %s until a version comes", name,
-			     utc_text(since, row->good), row->then == FEED_DROP ? "it is dropped" : "it only counts");
+			     utc_text(since, row->good), drops ? "it is dropped" : "it only counts");
 	}
 	change_end(change);
+	free(row);
+	return err_is(err, ENOENT) ? 0 : err;
+}
+
+int feed_row_counts(struct state *state, const struct list_info *list)
+{
+	struct feed *row = malloc(sizeof(*row));
+	int err = row ? state_feed_get(state, list->name, row) : -ENOMEM;
+
+	if (!err && row->aged && list->prefixes) {
+		row->aged = 0;
+		err = state_feed_put(state, row);
+	}
 	free(row);
 	return err_is(err, ENOENT) ? 0 : err;
 }
@@ -250,8 +306,7 @@ void feed_lost(struct context *context, const char *name, const char *why)
 	if (!err) {
 		*was = *row;
 		feed_came(row, &(struct fetch_answer){ 0 }, FEED_FAILED, false, why);
-		feed_row_keep(context, row, was);
-		err = feed_age_out(context, name);
+		err = feed_row_keep(context, row, was) ? feed_age_out(context, name) : 0;
 	}
 	if (err && !err_is(err, ENOENT))
 		warn("list '%s': %s", name, reason(err));

@@ -17,8 +17,14 @@ struct context;
  */
 int feed_row_begin(const struct context *context, const struct feed_options *options, const char *name, const char *url,
 		   struct feed **row, bool *known);
-/* The same row with other options? Then it is not what is kept. */
+/* Is the same asked of the same server? Else an answer to the one says nothing of the other. */
+bool feed_row_asks_same(const struct feed *a, const struct feed *b);
+/* And as often, with the same to become of it: all that is set of a feed, by a change that succeeds and by nothing
+ * else. */
 bool feed_row_same(const struct feed *a, const struct feed *b);
+
+/* Sets it so, and nothing of what came of it. Of another URL nothing has come. */
+void feed_row_set(struct feed *row, const struct feed *as);
 
 /* Is this text, of a list that is fetched again, the one that was no list? 0 or -errno with the reason recorded. */
 int feed_known_page(const struct feed *row, int text);
@@ -33,13 +39,18 @@ enum feed_outcome { FEED_FAILED, FEED_UNCHANGED, FEED_CHANGED };
 void feed_came(struct feed *row, const struct fetch_answer *answer, enum feed_outcome outcome, bool by_change,
 	       const char *why);
 /*
- * Into the state, in a change of its own, where it is there still, as it was; NULL: that is not known. No error, but a
- * warning.
+ * What came of `was`, into the state, in a change of its own. False: it is not kept, as it is not there any more as it
+ * was, neither set nor renewed meanwhile; or as it cannot be, which is a warning.
  */
-void feed_row_keep(const struct context *context, const struct feed *row, const struct feed *was);
+bool feed_row_keep(const struct context *context, const struct feed *row, const struct feed *was);
 /* The command that asked for it was ended before it could say what came of that: a failure like any other. */
 void feed_lost(struct context *context, const char *name, const char *why);
-/* Where nobody renewed it for too long: it only counts, or is dropped, until a version comes. */
+/*
+ * Where nobody renewed it for too long: it only counts, or is dropped, until a version comes. One that is dropped stays
+ * as an empty list, of the kind and scope that the next version gets.
+ */
 int feed_age_out(struct context *context, const char *name);
+/* Somebody wants this list only to count: so it does from now on, whatever its age had made of it. */
+int feed_row_counts(struct state *state, const struct list_info *list);
 
 #endif

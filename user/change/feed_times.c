@@ -76,15 +76,17 @@ static int64_t next_place(const struct feed *f, uint64_t phase)
 
 void feed_plan(struct feed *f, uint64_t phase, uint64_t retry_after)
 {
-	int64_t asked = retry_after > RETRY_AFTER_MOST ? RETRY_AFTER_MOST : (int64_t)retry_after;
+	int64_t asked = f->tried + (retry_after > RETRY_AFTER_MOST ? RETRY_AFTER_MOST : (int64_t)retry_after);
 	int64_t old = f->max_age && f->good ? f->good + f->max_age : 0;
 
 	f->next = f->failures ? f->tried + backoff(f) : next_place(f, phase);
-	/* What becomes of it then is decided after one more try. */
+	/* What becomes of it then is decided after one more try, whatever its server asks for. */
 	if (f->failures && old > f->tried)
 		f->next = at_most(f->next, old);
+	if (old > f->tried)
+		asked = at_most(asked, old);
 	f->next = at_least(f->next, f->tried + FEED_EVERY_LEAST);
-	f->next = at_most(at_least(f->next, f->tried + asked), TIME_MOST);
+	f->next = at_most(at_least(f->next, asked), TIME_MOST);
 }
 
 int feed_host(char host[FEED_HOST_MAX], const char *url)

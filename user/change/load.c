@@ -211,6 +211,8 @@ static int compare(struct load *l, struct state *state)
 		return 0;
 	if (err)
 		return err;
+	l->otherwise = strcmp(old.scope, l->out->list.scope) != 0 || strcmp(old.format, l->out->list.format) != 0 ||
+		       strcmp(old.where, l->out->list.where) != 0;
 	err = state_list_set(state, l->name, &l->before);
 	/* A damaged list is replaced without a comparison, but not by the service. */
 	if (err_is(err, EUCLEAN) && !l->options->if_changed)
@@ -258,6 +260,9 @@ static int recall(struct load *l, struct state *state)
 
 	if (err || !l->out->replaces)
 		return err;
+	/* Dropped by age, it is measured by what it was before that. */
+	if (a->known && l->feed && l->feed->aged && before.v4 <= 0 && before.v6 <= 0)
+		return 0;
 	if (!a->known || (a->hand.v4 <= 0 && a->hand.v6 <= 0))
 		a->hand = before;
 	if (!a->known || now - a->day_at >= DAY || a->day_at > now) {
@@ -329,7 +334,8 @@ static int choose_kind(struct load *l, struct state *state)
 		return err;
 	if (l->feed && l->options->feed.again)
 		kind = LIST_BAN; /* the kind that it was begun with was for the first time */
-	l->bans_again = l->feed && l->feed->aged && l->feed->then == FEED_SHADOW && old.kind == LIST_SHADOW;
+	/* One that was dropped by age is empty, and a shadow list where somebody wants it to be. */
+	l->bans_again = l->feed && l->feed->aged && old.prefixes && old.kind == LIST_SHADOW;
 	if (l->bans_again)
 		old.kind = LIST_BAN;
 	if (kind && kind != old.kind)
@@ -346,6 +352,14 @@ static int choose_kind(struct load *l, struct state *state)
 	l->out->list.times = old.times;
 	memcpy(l->out->list.scope, old.scope, sizeof(old.scope));
 	return 0;
+}
+
+bool load_has_scope(const struct load *l, const char *is)
+{
+	const struct scope *scope = &l->options->scope;
+	char text[SCOPE_TEXT_MAX] = "";
+
+	return (scope_is_all(scope) && !scope->any) || (scope_text(text, scope) && !strcmp(is, text));
 }
 
 /* The same for its scope, unless another was given. */
@@ -410,6 +424,11 @@ static int means_nothing(const struct load_options *o, enum list_kind kind, cons
 		       o->ban_own ? "ban-own" : "big-change", kind == LIST_ALLOW ? "an allow" : "a trust");
 }
 
+int load_fits(struct load *l, struct state *state)
+{
+	return choose_kind(l, state) ?: choose_scope(l) ?: means_nothing(l->options, l->out->list.kind, l->path);
+}
+
 static int load(struct load *l)
 {
 	const struct load_options *o = l->options;
@@ -419,7 +438,7 @@ static int load(struct load *l)
 	l->about_it = err;
 	err = err ?: change_begin(&l->change, l->context);
 	l->about_it = l->about_it || !err;
-	err = err ?: load_is_as_begun(l) ?: choose_kind(l, l->change->state) ?: choose_scope(l) ?: means_nothing(o, l->out->list.kind, l->path);
+	err = err ?: load_is_as_begun(l) ?: load_fits(l, l->change->state);
 	if (!err && list_counts(&l->out->list))
 		err = guard_apply_bogons(&l->out->set, bogons, l->out->bogons_found);
 	if (!err) {
@@ -481,8 +500,7 @@ static bool is_known(const struct load *l)
  */
 static void outcome(const struct load *l, int err)
 {
-	load_feed_note(l, err);
-	if (l->context->check || l->options->dry_run || err_is(err, EBUSY))
+	if (!load_feed_note(l, err) || l->context->check || l->options->dry_run || err_is(err, EBUSY))
 		return;
 	if (err && !err_is(err, EALREADY)) {
 		/* Asked for as what it is not, nothing is wrong with its next version. */

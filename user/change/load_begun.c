@@ -64,11 +64,6 @@ void load_begins(struct load *l)
 	l->begun = is;
 }
 
-const struct feed *load_begun_feed(const struct load *l)
-{
-	return l->begun && *l->begun->feed.url ? &l->begun->feed : NULL;
-}
-
 /* Of what kind the list becomes by this: as it is, or as is asked for. To enforce one, or not, is no other kind. */
 static enum list_kind kind_of(const struct begun *is, enum list_kind asked)
 {
@@ -91,10 +86,20 @@ static bool same_source(const struct source *a, const struct source *b)
 }
 
 /* Was it asked for by the row that there was? The command that asks has read it before. */
-static bool asked_as(const struct feed_options *o, const struct feed *row)
+static bool asked_as(const struct load *l, const struct feed *row)
 {
-	return !o->again || (!strcmp(row->key, o->key ?: "") && !strcmp(row->headers, o->header_file ?: "") &&
-			     row->insecure == o->insecure && row->lan == o->lan);
+	const struct feed_options *o = &l->options->feed;
+
+	return !o->again ||
+	       (!strcmp(row->url, l->path) && !strcmp(row->options, o->kept ?: "") && !strcmp(row->key, o->key ?: "") &&
+		!strcmp(row->headers, o->header_file ?: "") && row->insecure == o->insecure && row->lan == o->lan);
+}
+
+const struct feed *load_begun_feed(const struct load *l)
+{
+	const struct feed *row = l->begun ? &l->begun->feed : NULL;
+
+	return row && *row->url && asked_as(l, row) ? row : NULL;
 }
 
 static bool is_as_begun(const struct load *l, const struct begun *is)
@@ -106,7 +111,7 @@ static bool is_as_begun(const struct load *l, const struct begun *is)
 
 	/* Nobody asks for it just now. */
 	if ((o->if_changed || o->feed.again) &&
-	    (was->there != is->there || !same_source(&was->source, &is->source) || !asked_as(&o->feed, &is->feed)))
+	    (was->there != is->there || !same_source(&was->source, &is->source) || !asked_as(l, &is->feed)))
 		return false;
 	/* It waited for its turn, and somebody else was faster. */
 	if (o->renew && !of_this_file)
@@ -124,6 +129,12 @@ int load_is_as_begun(const struct load *l)
 	if (is && !err && !is_as_begun(l, is))
 		err = because(-EBUSY, "list '%s' was loaded otherwise, or unloaded, while this was read: it stays so",
 			      l->name);
+	/* By hand it is taken after a version that has come meanwhile, too, or after it was too old: by the row of now.
+	 */
+	if (is && !err && l->feed && !strcmp(l->feed->url, is->feed.url)) {
+		l->feed->dated = is->feed.dated;
+		l->feed->aged = is->feed.aged;
+	}
 	free(is);
 	return err;
 }

@@ -9,6 +9,7 @@
 #include "base/words.h"
 #include "change/feed_row.h"
 #include "change/load_internal.h"
+#include "change/revert_timer.h"
 #include "sets/packed.h"
 #include "state/settings.h"
 
@@ -46,32 +47,44 @@ static void describe_feed(struct load *l)
 	snprintf(l->feed->options + n, sizeof(l->feed->options) - n, "%s", kinds[l->options->kind]);
 }
 
+/* What waits goes back with all that is set of it, as it was before. */
+static int waits(struct state *state, const char *name)
+{
+	int is = state_pending_has(state, PENDING_LIST, name);
+
+	return is > 0 ? because_it_waits(name) : is;
+}
+
 /* A line of a file only says what is to be kept fresh: the service fetches it, and nobody waits for a server. */
 static int register_feed(struct load *l)
 {
 	const char *fault = fetch_url_fault(l->path, l->options->feed.insecure || l->options->feed.key);
 	struct change *change = NULL;
-	struct feed *before;
+	struct feed *row;
 	int err = fault ? because(-EINVAL, "%.300s: %s", l->path, fault) : 0;
 
 	if (err)
 		return err;
 	change_check(l->context, false);
-	before = malloc(sizeof(*before));
-	err = before ? change_begin(&change, l->context) : -ENOMEM;
+	row = malloc(sizeof(*row));
+	err = row ? change_begin(&change, l->context) : -ENOMEM;
 	if (!err) {
-		err = state_feed_get(change->state, l->name, before);
-		l->context->unchanged = !err && feed_row_same(before, l->feed);
-		/* What is in force was read otherwise. */
-		if (!err && !l->context->unchanged)
-			l->feed->etag[0] = l->feed->modified[0] = l->feed->next = 0;
-		if (!l->context->unchanged && (!err || err_is(err, ENOENT)))
-			err = state_feed_put(change->state, l->feed)
+		err = state_feed_get(change->state, l->name, row);
+		l->context->unchanged = !err && feed_row_same(row, l->feed);
+		if (!l->context->unchanged && (!err || err_is(err, ENOENT))) {
+			feed_row_set(row, l->feed);
+			/* What is in force was read otherwise. */
+			row->etag[0] = row->modified[0] = row->next = 0;
+			/* No version could come of what does not fit. */
+			err = waits(change->state, l->name)
+				      ?: load_fits(l, change->state)
+				      ?: state_feed_put(change->state, row)
 				      ?: l->context->joined ? 0
 							    : state_commit(change->state);
+		}
 	}
 	change_end(change);
-	free(before);
+	free(row);
 	return err ?: -EALREADY;
 }
 
@@ -85,7 +98,10 @@ static int begin_feed(struct load *l)
 	return err;
 }
 
-/* By hand, with what lets another version through, what the server has is wanted, changed or not. */
+/*
+ * By hand, with what lets another version through, what the server has is wanted, changed or not. So it is where the
+ * list has another scope than it is to have.
+ */
 static bool wants_any(const struct load *l)
 {
 	const struct load_options *o = l->options;
@@ -97,7 +113,7 @@ static bool wants_any(const struct load *l)
 		return true;
 	there = !state_open(&state, l->context, false) && !state_list_get(state, l->name, &list);
 	state_close(state);
-	return !there || l->feed->aged;
+	return !there || l->feed->aged || !load_has_scope(l, list.scope);
 }
 
 static int judge_text(struct load *l)
@@ -192,21 +208,31 @@ bool load_feed_is_same(const struct load *l)
 {
 	const struct loaded *out = l->out;
 
-	return l->options->feed.again && l->feed && !l->feed->aged && !wants_any(l) && out->replaces && !out->added4 &&
-	       !out->added6 && !out->removed4 && !out->removed6;
+	return l->options->feed.again && l->feed && !l->feed->aged && !wants_any(l) && out->replaces && !l->otherwise &&
+	       !out->added4 && !out->added6 && !out->removed4 && !out->removed6;
 }
 
-void load_feed_note(const struct load *l, int err)
+bool load_feed_note(const struct load *l, int err)
 {
-	bool unchanged = err_is(err, EALREADY);
+	const struct feed *was = load_begun_feed(l);
+	bool unchanged = err_is(err, EALREADY), late;
+	int64_t refused;
 	int old;
 
 	if (!l->feed || !l->feed_asked || !err || l->context->check || l->options->dry_run)
-		return;
-	feed_came(l->feed, &l->answer, unchanged ? FEED_UNCHANGED : FEED_FAILED, l->by_change, reason(err));
-	feed_row_keep(l->context, l->feed, load_begun_feed(l));
+		return true;
 	l->context->unchanged = unchanged;
-	old = unchanged ? 0 : feed_age_out(l->context, l->name);
+	/* What was asked otherwise than it is kept says nothing of what is. */
+	if (!was || !feed_row_asks_same(l->feed, was))
+		return true;
+	/* What this load would have set comes with its version alone. */
+	refused = l->feed->refused;
+	*l->feed = *was;
+	l->feed->refused = refused;
+	feed_came(l->feed, &l->answer, unchanged ? FEED_UNCHANGED : FEED_FAILED, l->by_change, reason(err));
+	late = !feed_row_keep(l->context, l->feed, was);
+	old = late || unchanged ? 0 : feed_age_out(l->context, l->name);
 	if (old)
 		warn("list '%s': it is too old, and stays in force: %s", l->name, reason(old));
+	return !late;
 }

@@ -30,6 +30,7 @@ struct load {
 	bool whole;		    /* that was of no use */
 	bool feed_ends;		    /* the list had one, and has none any more */
 	bool bans_again;	    /* it only counted, as nobody had renewed it */
+	bool otherwise;		    /* its scope is another, or how it is read */
 	struct source source;
 	struct packer *packer;
 	struct packed_change packed;
@@ -42,11 +43,19 @@ struct load {
 /* The options by which it is read again, as on a command line. --force is for this once. */
 void load_describe(const struct load *l, char *text, size_t size);
 
+/*
+ * Of what kind and scope the list becomes, beside what the state has of it; -EEXIST or -EINVAL with the reason recorded
+ * where it cannot.
+ */
+int load_fits(struct load *l, struct state *state);
+/* Is this scope of a list the one that is asked for, or is none? */
+bool load_has_scope(const struct load *l, const char *scope);
+
 /* Looks what there is of the list, before it is read. */
 void load_begins(struct load *l);
 /* Under the lock: is it still so? -EBUSY with the reason recorded: what was done meanwhile stays. */
 int load_is_as_begun(const struct load *l);
-/* What kept it fresh then; NULL: nothing did. */
+/* What kept it fresh then, and has been asked for; NULL: nothing did, or it is another by now. */
 const struct feed *load_begun_feed(const struct load *l);
 void load_begun_free(struct load *l);
 
@@ -61,7 +70,10 @@ bool load_feed_wants_whole(const struct load *l, int err);
 bool load_feed_is_same(const struct load *l);
 /* With the change itself: what keeps the list fresh, or that nothing does any more. */
 int load_feed_put(struct load *l, struct state *state);
-/* Afterwards: what came of it, where the change has not kept that. */
-void load_feed_note(const struct load *l, int err);
+/*
+ * Afterwards: what came of it, where the change has not kept that. False: it says nothing of the list any more, as that
+ * was renewed meanwhile, or set otherwise.
+ */
+bool load_feed_note(const struct load *l, int err);
 
 #endif

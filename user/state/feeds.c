@@ -13,6 +13,7 @@
 	"url, options, headers, key, insecure, lan, every, max_age, becomes, etag, modified, dated, signed_at, tried, " \
 	"good, good_up, boot, next, failures, refused, changed, aged, result"
 #define COLUMNS "list, " AFTER_LIST
+#define ENTRY	COLUMNS ", EXISTS (SELECT 1 FROM list WHERE name = feed.list)"
 
 /* Of a list, or of its version that waits beside it. */
 static bool is_name(const char *name)
@@ -51,6 +52,7 @@ int state_read_feed(const struct state *s, sqlite3_stmt *stmt, void *entry)
 	f->changed = row_time(&row, 21);
 	f->aged = row_time(&row, 22);
 	row_text(&row, 23, f->result, sizeof(f->result));
+	f->there = sqlite3_column_count(stmt) > 24 && sqlite3_column_int(stmt, 24);
 	if (!row.err && is_name(f->list) && !fetch_url_fault(f->url, true) && (!*f->headers || *f->headers == '/'))
 		return 0;
 	return err_is(row.err, ENOMEM)
@@ -59,7 +61,7 @@ int state_read_feed(const struct state *s, sqlite3_stmt *stmt, void *entry)
 				 s->directory);
 }
 
-#define ALL "SELECT " COLUMNS " FROM feed WHERE ifnull(list, '') NOT LIKE '% before' ORDER BY list"
+#define ALL "SELECT " ENTRY " FROM feed WHERE ifnull(list, '') NOT LIKE '% before' ORDER BY list"
 
 int state_feeds_each(struct state *state, int (*look)(void *arg, const struct feed *feed), void *arg)
 {
@@ -114,7 +116,7 @@ int state_feed_get(struct state *state, const char *list, struct feed *feed)
 	*feed = (struct feed){ 0 };
 	if (!state->db || state->version < VERSION_FEEDS || strchr(list, ' '))
 		return -ENOENT;
-	stmt = state_prepare(state, "SELECT " COLUMNS " FROM feed WHERE list = ?");
+	stmt = state_prepare(state, "SELECT " ENTRY " FROM feed WHERE list = ?");
 	if (!stmt)
 		return because_sqlite(state, "reading");
 	state_bind_text(stmt, 1, list);
@@ -145,22 +147,29 @@ int state_feed_drop(struct state *state, const char *list)
 	return state_put(state, "DELETE FROM feed WHERE list = ?", "s", list);
 }
 
+/* What a version that could not be recovered has left there is nobody's. */
 int state_feed_wait(struct state *state, const char *list)
 {
-	return state_put(state,
-			 "INSERT OR REPLACE INTO feed SELECT ?1 || ' before', " AFTER_LIST " FROM feed WHERE list = ?1",
-			 "s", list);
+	return state_feed_forget(state, list)
+		       ?: state_put(state,
+				    "INSERT INTO feed SELECT ?1 || ' before', " AFTER_LIST " FROM feed WHERE list = ?1",
+				    "s", list);
 }
 
-/* Of the same server what was refused stays known, so that it is not taken again; another one is forgotten. */
+/*
+ * All of it as it was before, of the version that is in force again; but of the same server it stays known which
+ * version was refused, and when it is asked next, so that this is not taken again at once.
+ */
 int state_feed_back(struct state *state, const char *list)
 {
 	return state_put(state,
-			 "DELETE FROM feed WHERE list = ?1 AND url IS NOT"
-			 " (SELECT url FROM feed WHERE list = ?1 || ' before')",
+			 "UPDATE feed SET (etag, modified, refused, tried, next) ="
+			 " (SELECT etag, modified, refused, tried, min(next, tried + feed.every) FROM feed AS trial"
+			 "  WHERE trial.list = ?1)"
+			 " WHERE list = ?1 || ' before' AND url = (SELECT url FROM feed WHERE list = ?1)",
 			 "s", list)
-		       ?: state_put(state, "UPDATE OR IGNORE feed SET list = ?1 WHERE list = ?1 || ' before'", "s", list)
-		       ?: state_feed_forget(state, list);
+		       ?: state_feed_drop(state, list)
+		       ?: state_put(state, "UPDATE feed SET list = ?1 WHERE list = ?1 || ' before'", "s", list);
 }
 
 int state_feed_forget(struct state *state, const char *list)

@@ -45,6 +45,7 @@ struct feed {
 	int64_t changed;  /* when another version came into force */
 	int64_t aged;	  /* since when it is what `then` makes of it; 0: it is not */
 	char result[FEED_RESULT_MAX];
+	bool there; /* its list is; read, and never put */
 };
 
 /* One of the same list is replaced. Before or after the list itself. */

@@ -92,7 +92,7 @@ int state_entries(struct state *state, struct list_info **lists, size_t *n)
 
 int state_entries_before(struct state *state, struct list_info **lists, size_t *n)
 {
-	return state_rows(
+	int err = state_rows(
 		state,
 		state_prepare(
 			state,
@@ -100,6 +100,14 @@ int state_entries_before(struct state *state, struct list_info **lists, size_t *
 			" source, loaded, format, id FROM list WHERE name LIKE '% before' AND"
 			" EXISTS (SELECT 1 FROM pending WHERE kind = 0 AND before = list.id) ORDER BY id"),
 		read_entry, sizeof(**lists), lists, n);
+
+	err = err ?: state_scopes_add(state, *lists, *n);
+	if (err) {
+		free(*lists);
+		*lists = NULL;
+		*n = 0;
+	}
+	return err;
 }
 
 int state_lists(struct state *state, struct list_info **lists, size_t *n)

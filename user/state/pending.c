@@ -268,6 +268,10 @@ int state_pending_add(struct state *state, const struct pending *pending)
 
 	if (err || pending->kind != PENDING_LIST)
 		return err ?: keep_before(state, pending);
+	/* It may be there before its list is. */
+	err = state_feed_wait(state, name);
+	if (err)
+		return err;
 	err = state_change(state,
 			   "INSERT INTO list (name, kind, prefixes, addresses, source, loaded, format)"
 			   " SELECT name" BEFORE
@@ -293,7 +297,6 @@ int state_pending_add(struct state *state, const struct pending *pending)
 	       state_put(state,
 			 "INSERT INTO scope SELECT (SELECT id FROM list WHERE name = ?1" BEFORE "), scope, kind FROM scope"
 			 " WHERE list = (SELECT id FROM list WHERE name = ?1)", "s", name) ?:
-	       state_feed_wait(state, name) ?:
 	       state_put(state,
 			 "UPDATE pending SET before = (SELECT id FROM list WHERE name = ?1" BEFORE ")"
 			 " WHERE kind = 0 AND name = ?1", "s", name);
@@ -363,10 +366,7 @@ static int undo_list(struct state *s, const char *name)
 		return err;
 	err = state_change(s, before, name);
 	if (err_is(err, ENOENT)) /* there was none before, or the list has been dropped since */
-		return state_put(s,
-				 "DELETE FROM feed WHERE list = ?1 AND"
-				 " EXISTS (SELECT 1 FROM pending WHERE kind = 0 AND name = ?1 AND before IS NULL)",
-				 "s", name)
+		return state_feed_back(s, name)
 			       ?: state_put(
 					  s,
 					  "DELETE FROM list WHERE name = ?1 AND"

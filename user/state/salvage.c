@@ -105,6 +105,10 @@ static void keep_row(struct salvage *s, sqlite3_stmt *row)
 {
 	if (!is_sound(s, row)) {
 		s->lost = true;
+		/* Without its scope a list would be another: it is not kept, and is named (recover.c). */
+		if (!strcmp(s->table, "scope") && !s->err)
+			s->err = state_put(s->to, "INSERT OR IGNORE INTO scope SELECT id, '', 0 FROM list WHERE id = ?",
+					   "I", sqlite3_column_int64(row, 0));
 		return;
 	}
 	for (int i = 0; i < sqlite3_column_count(row); i++)

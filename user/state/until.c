@@ -77,7 +77,7 @@ static int by_lists_before(const struct look *l)
 	struct list_info *lists = NULL;
 	char name[LIST_NAME_MAX + sizeof(" before")];
 	size_t n;
-	int err = state_entries_before(l->state, &lists, &n) ?: state_scopes_add(l->state, lists, n);
+	int err = state_entries_before(l->state, &lists, &n);
 
 	for (size_t i = 0; i < n && !err; i++) {
 		snprintf(name, sizeof(name), "%s before", lists[i].name);

@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "change/apply.h"
 #include "change/change.h"
+#include "change/feed_row.h"
 #include "change/revert_timer.h"
 #include "change/guard_rails.h"
 #include "observe/documents.h"
@@ -197,6 +198,8 @@ static int change_kind(const struct call *call, enum list_kind kind)
 			err = change_pending(change, PENDING_LIST_KIND, name, (long)o->confirm.value);
 		if (!err)
 			err = state_list_set_kind(change->state, name, kind);
+		if (!err && kind == LIST_SHADOW)
+			err = feed_row_counts(change->state, &list);
 		/* What it dropped and what it would have dropped are different counts. */
 		if (!err && list.kind != kind)
 			change_zero(change, list.label);

@@ -137,13 +137,14 @@ struct again {
 /* What was given that would have to be kept; NULL: nothing. */
 static const char *to_keep(const struct load_options *o)
 {
-	return o->kind		     ? "--allow, --shadow or --trust"
-	       : o->bogons	     ? "--bogons"
-	       : o->reading.format   ? "--format"
-	       : o->reading.where[0] ? "--where"
-	       : o->reading.skip_bad ? "--skip-bad"
-	       : o->feed.key	     ? "--key"
-				     : feed_option(&o->feed);
+	return o->kind					  ? "--allow, --shadow or --trust"
+	       : o->bogons				  ? "--bogons"
+	       : o->reading.format			  ? "--format"
+	       : o->reading.where[0]			  ? "--where"
+	       : o->reading.skip_bad			  ? "--skip-bad"
+	       : o->scope.any || !scope_is_all(&o->scope) ? "--only, --to or --on"
+	       : o->feed.key				  ? "--key"
+							  : feed_option(&o->feed);
 }
 
 static int options_again(const struct call *call, struct again *a)
@@ -177,13 +178,12 @@ static int options_again(const struct call *call, struct again *a)
 	a->options.dry_run = given->dry_run;
 	a->options.confirm = given->confirm;
 	a->options.if_changed = given->if_changed;
-	if (given->scope.any || !scope_is_all(&given->scope))
-		a->options.scope = given->scope;
 	a->options.feed = (struct feed_options){ .insecure = a->feed.insecure,
 						 .lan = a->feed.lan,
 						 .key = a->feed.key[0] ? a->feed.key : NULL,
 						 .header_file = a->feed.headers[0] ? a->feed.headers : NULL,
-						 .again = true };
+						 .again = true,
+						 .kept = a->feed.options };
 	return err;
 }
 
