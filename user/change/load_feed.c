@@ -9,6 +9,7 @@
 #include "base/words.h"
 #include "change/feed_row.h"
 #include "change/load_internal.h"
+#include "change/revert_timer.h"
 #include "sets/packed.h"
 #include "state/settings.h"
 
@@ -59,6 +60,7 @@ static int register_feed(struct load *l)
 	change_check(l->context, false);
 	before = malloc(sizeof(*before));
 	err = before ? change_begin(&change, l->context) : -ENOMEM;
+	err = err ?: change_pending(change, PENDING_LIST, l->name, 0);
 	if (!err) {
 		err = state_feed_get(change->state, l->name, before);
 		l->context->unchanged = !err && feed_row_same(before, l->feed);
