@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # --confirm goes back, whatever happens: XDP_BLOOM_CONFIRMS changes (56), each in a session that breaks (confirm.py).
 # shellcheck source-path=SCRIPTDIR
+# shellcheck disable=SC2119 # ready has arguments of its own
 . "$(dirname "$0")/../support/lib.sh"
 confirm=$(realpath "$(dirname "$0")/confirm.py")
 sandbox "$@"
@@ -376,13 +377,77 @@ late_beside_bans() {
 attached_for_a_while() {
 	veth 0
 	bloom attach edge0 --confirm 1h
-	bloom attach edge0 --if-needed
+	expect 1 "$XDP_BLOOM" attach edge0 --if-needed
 	grep -q "edge0: attached, but goes back unless you run: xdp-bloom confirm" err || fail "$(cat err)"
+	expect 1 "$XDP_BLOOM" attach edge0 --if-needed --confirm 1h
+	refused "edge0: a change of it waits for confirmation" attach edge0 --match both
 	bloom confirm
 	bloom attach edge0 --if-needed
 	is "$(cat err)" "" "what it says where nothing waits"
 	bloom attach edge0 --if-needed --confirm 1h
 	is "$(cat err)" "" "what it says where it is attached for good"
+}
+
+# What waits, said once more, for good: it is not acknowledged, as it goes back. Each verb that takes --confirm.
+said_twice() {
+	local rows row verb
+
+	rows=("attach edge0" "attach edgetop --ports" "load new new" "load new new --if-changed" "load --image image --force"
+		"unload gone" "enforce shade" "shadow list" "add 48.0.0.1" "add 48.0.0.1 --ttl 1h" "add 48.0.0.1 --only tcp/22"
+		"allow 45.0.0.1" "disallow 50.0.0.1" "tune --embedded on" "tune --headroom 50")
+	for verb in $("$XDP_BLOOM" --list-options); do
+		! "$XDP_BLOOM" --list-options "$verb" | grep -qx -e --confirm || printf '%s\n' "${rows[@]}" | grep -q "^$verb " ||
+			fail "$verb takes --confirm, and is not tried here"
+	done
+	veth 0 1
+	ip link add edgetop type bridge
+	ip link set edge1 down
+	ip link set edge1 master edgetop
+	echo 45.0.0.1 | tee list shade gone new >/dev/null
+	bloom load list list
+	bloom load gone gone
+	bloom save image
+	bloom load shade shade --shadow
+	bloom allow 50.0.0.1
+	for row in "${rows[@]}"; do
+		read -ra words <<<"$row"
+		bloom "${words[@]}" --confirm 1h
+		refused "waits for confirmation" "${words[@]}"
+		refused "waits for confirmation" "${words[@]}" --confirm 2h
+		echo "$row" >lines
+		[[ $row = attach* ]] || refused "waits for confirmation" batch lines
+		rebooted
+	done
+	bloom attach edgetop --ports --confirm 1h
+	refused "edge1: a change of it waits for confirmation" attach edge1
+	rebooted
+	is "$(xdp_id edge1)" none "the program on edge1"
+}
+
+# A line of the config file that a trial stands in the way of has its turn again when that is over.
+lines_beside_a_trial() {
+	local n
+
+	veth 0 1
+	echo 45.0.0.1 >list
+	echo 46.0.0.1 >other
+	bloom load list list
+	bloom attach edge0 --confirm 1h
+	bloom load other other --confirm 1h
+	bloom allow 45.0.0.1 --confirm 1h
+	bloom tune --embedded on --confirm 1h
+	printf 'attach edge0 edge1\nload other %s\nallow 45.0.0.1\ntune --embedded on\n' "$WORK/other" >conf
+	ready
+	[ "$(xdp_id edge1)" != none ] || fail "edge1 waits for edge0"
+	rebooted
+	for n in 1 2 3 4; do
+		heard "$log" "line $n: done"
+	done
+	[ "$(xdp_id edge0)" != none ] || fail "edge0 is not filtered"
+	verdicts 45.0.0.1=pass 46.0.0.1=drop
+	is "$(get .embedded tune)" true "what line 4 says"
+	is "$(get '.waiting | length' show)" 0 "how much waits"
+	stop
 }
 
 # A change whose program with the clock loses its pin before the service has looked: without a clock none of it comes into
@@ -763,4 +828,4 @@ is_away() {
 	[ ! "/proc/$away/ns/net" -ef /proc/self/ns/net ]
 }
 
-run_cases waits_in_a_stream late_bans late_changes late_beside_bans attached_for_a_while cannot_go_back goes_together goes_one_after_the_other goes_with_exceptions goes_with_wide_exceptions goes_with_many_scopes goes_back_over_a_need goes_back_with_others begins_with_nothing restarts_on_trial every_verb beside_an_image of_before renamed date_set_forward confirmed confirm_cut_short confirm_takes_long another_root banned_meanwhile unpinned_at_once too_late of_an_older_state broken_sessions
+run_cases said_twice lines_beside_a_trial waits_in_a_stream late_bans late_changes late_beside_bans attached_for_a_while cannot_go_back goes_together goes_one_after_the_other goes_with_exceptions goes_with_wide_exceptions goes_with_many_scopes goes_back_over_a_need goes_back_with_others begins_with_nothing restarts_on_trial every_verb beside_an_image of_before renamed date_set_forward confirmed confirm_cut_short confirm_takes_long another_root banned_meanwhile unpinned_at_once too_late of_an_older_state broken_sessions

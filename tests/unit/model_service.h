@@ -246,10 +246,11 @@ static void given_followers_fleet(struct followers *followers, bool joined)
 	word("followers_fleet(%d)", joined);
 }
 
-static void given_expiry_look(struct expiry *e, struct state *state)
+static bool given_expiry_look(struct expiry *e, struct state *state)
 {
 	is(e->timer == FD_WALL && (!state || is_state(state)));
 	word("expiry_look%s", state ? "" : "(none)");
+	return among(parts.once, "confirmed") && says_yes("confirmed");
 }
 
 static struct limits given_limits(struct state *state)

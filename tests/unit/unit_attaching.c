@@ -716,6 +716,15 @@ static void on_trial(void)
 	attaches(OPTIONS(.confirm = { true, 60 }), NAMES("eth0", "eth1"));
 	attaches(OPTIONS(.if_needed = true), NAMES("eth0"));
 	attaches(OPTIONS(.confirm = { true, 60 }, .if_needed = true), NAMES("eth0"));
+	puts("-- others beside it");
+	attaches(OPTIONS(.if_needed = true), NAMES("eth0", "p1", "p1"));
+	puts("-- for good, and otherwise");
+	attaches(OPTIONS(0), NAMES("eth0"));
+	attaches(OPTIONS(.confirm = { true, 60 }), NAMES("eth0"));
+	attaches(OPTIONS(.match = ASKS(MATCH_BOTH)), NAMES("p2", "eth0"));
+	attaches(OPTIONS(.mode = MODE(MODE_SKB)), NAMES("eth0"));
+	attaches(OPTIONS(.mode = MODE(MODE_SKB), .if_needed = true), NAMES("eth0"));
+	attaches(OPTIONS(.egress = true), NAMES("eth0"));
 	attach_all_ways(eth0_is, OPTIONS(.confirm = { true, 60 }, .mode = MODE(MODE_SKB)), NAMES("eth0"));
 }
 
@@ -807,6 +816,10 @@ static void of_ports(void)
 	anew();
 	bridge();
 	attaches(OPTIONS(.ports = true, .confirm = { true, 60 }), NAMES("br0"));
+	puts("-- and one of them for itself");
+	attaches(OPTIONS(0), NAMES("p1"));
+	attaches(OPTIONS(.if_needed = true), NAMES("p1"));
+	attaches(OPTIONS(.match = ASKS(MATCH_BOTH)), NAMES("p1"));
 	puts("-- and what is filtered already");
 	anew();
 	bridge_is();

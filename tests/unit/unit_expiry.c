@@ -22,7 +22,9 @@ static int64_t clock_is;
 static int64_t left_of[3]; /* a ban, and two changes that wait */
 static bool any_ban;
 static size_t waiting;
-static int begin_err, pending_err;
+static int begin_err, pending_err, open_err;
+static bool any_interface; /* one waits */
+static int states;	   /* that are open */
 static unsigned int begun, ended;
 static int64_t timer_is;
 static char said[100];
@@ -48,6 +50,25 @@ static int given_pending(struct state *state, struct pending **all, size_t *n)
 	for (size_t i = 0; i < *n; i++)
 		(*all)[i].deadline = (int64_t)i;
 	return pending_err;
+}
+
+static int given_open(struct state **state, const struct context *context, bool change)
+{
+	CHECK(context && !change, "another state");
+	*state = open_err ? NULL : (struct state *)(void *)said;
+	states += !open_err;
+	return open_err;
+}
+
+static void given_close(struct state *state)
+{
+	states -= state != NULL;
+}
+
+static int given_any(struct state *state, enum pending_kind kind)
+{
+	CHECK(state && kind == PENDING_INTERFACE, "kind %d", (int)kind);
+	return any_interface;
 }
 
 static int64_t given_left(const struct pending *one, int64_t at_least)
@@ -99,6 +120,9 @@ static int given_timer(int fd, int flags, const struct itimerspec *to, struct it
 #define clock_ns	     given_clock
 #define state_bans_next_left given_next
 #define state_pending	     given_pending
+#define state_pending_any    given_any
+#define state_open	     given_open
+#define state_close	     given_close
 #define pending_left	     given_left
 #define change_begin	     given_begin
 #define change_end	     given_end
@@ -111,7 +135,8 @@ static void begin(void)
 	clock_is = NOW;
 	any_ban = false;
 	waiting = 0;
-	begin_err = pending_err = 0;
+	begin_err = pending_err = open_err = 0;
+	any_interface = false;
 	begun = ended = 0;
 	*said = '\0';
 }
@@ -186,11 +211,45 @@ static void the_timer(void)
 	CHECK(!e.first && !timer_is, "without a state: %lld", (long long)timer_is);
 }
 
+/* What waited is confirmed, or has gone back. */
+static void what_waits(void)
+{
+	static struct state *const state = (struct state *)(void *)said;
+	static const struct {
+		size_t waiting;
+		int err;
+		bool none, over, known;
+	} each[] = {
+		{ 0, 0, false, false, false }, { 2, 0, false, false, true }, { 2, 0, false, false, true },
+		{ 1, 0, false, true, true },   { 2, 0, false, false, true }, { 0, -EIO, false, false, true },
+		{ 0, 0, true, false, true },   { 0, 0, false, true, false }, { 0, 0, false, false, false },
+	};
+	const struct context context = CONTEXT_DEFAULT;
+	struct expiry e = { .timer = 7 };
+
+	begin();
+	for (size_t i = 0; i < sizeof(each) / sizeof(*each); i++) {
+		bool over;
+
+		waiting = each[i].waiting;
+		pending_err = each[i].err;
+		over = expiry_look(&e, each[i].none ? NULL : state);
+		CHECK(over == each[i].over, "%zu: %d", i, over);
+		CHECK(expiry_waits(&e, &context) == each[i].known, "%zu: what waits", i);
+		CHECK(!states, "%zu: a state is open", i);
+	}
+	any_interface = true;
+	CHECK(expiry_waits(&e, &context) && !states, "it waits since");
+	open_err = -EIO;
+	CHECK(!expiry_waits(&e, &context) && !states, "nobody knows what waits");
+}
+
 int main(void)
 {
 	static const struct ktap_case cases[] = {
 		{ "the job", the_job },
 		{ "the timer", the_timer },
+		{ "what waits", what_waits },
 	};
 
 	return ktap_run(cases, sizeof(cases) / sizeof(*cases));

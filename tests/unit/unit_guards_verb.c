@@ -240,11 +240,11 @@ static void wide(void)
 static void failures(void)
 {
 	TYPES("allow 45.0.0.9");
-	for (fails_at = 1; fails_at <= 4; fails_at++)
+	for (fails_at = 1; fails_at <= 5; fails_at++)
 		TYPES("allow 45.0.0.1 45.0.0.2 --force", "disallow 45.0.0.9", "allow 45.0.0.9");
 	fails_at = 0;
 	TYPES("allow 45.0.0.9");
-	for (fails_at = 2; fails_at <= 3; fails_at++)
+	for (fails_at = 2; fails_at <= 4; fails_at++)
 		TYPES("disallow 45.0.0.9 --confirm 9s");
 	fails_at = 0;
 	TYPES("allow");

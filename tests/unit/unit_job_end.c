@@ -84,6 +84,16 @@ static void given_expired(struct expiry *expiry, bool done)
 	line("what ran out has ended: %s", done ? "yes" : "no");
 }
 
+static bool trial; /* an interface waits for confirmation */
+
+static bool given_waits(const struct expiry *expiry, const struct context *its)
+{
+	if (expiry != &service.expiry || its != &context)
+		abort();
+	line("does anything wait? %s", trial ? "yes" : "no");
+	return trial;
+}
+
 static void given_jailed(struct jail_watch *watch, int64_t now, bool done)
 {
 	if (watch != &service.jail || now != now_ms)
@@ -162,6 +172,7 @@ static void given_feed_lost(struct context *own, const char *list, const char *w
 #define reserve_is_needed	  given_full
 #define rate_watch_end		  given_rate_end
 #define expiry_ran		  given_expired
+#define expiry_waits		  given_waits
 #define jail_watch_ran		  given_jailed
 #define keeper_look		  given_keeper
 #define service_see		  given_see
@@ -304,6 +315,26 @@ static void interfaces(void)
 	over();
 }
 
+/* A line that attached what goes back has its turn again, at no time of its own. */
+static void on_trial(void)
+{
+	static const int ways[] = { EXITS(0), EXITS(1), EXITS(2), SIGKILL };
+	const struct job line3 = { .kind = JOB_LINE, .line = 3 };
+	struct job unwanted = line3;
+
+	trial = true;
+	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
+		begin();
+		ends(line3, "attach", "eth0", ways[i]);
+		over();
+	}
+	unwanted.unwanted = true;
+	ends(unwanted, "attach", "eth0", EXITS(1));
+	trial = false;
+	ends(line3, "attach", "eth0", EXITS(1));
+	over();
+}
+
 /* What fails is tried again together, and only the first says when. */
 static void again(void)
 {
@@ -378,11 +409,10 @@ static void rates(void)
 
 static void word_for_word(void)
 {
-	static const struct scene scenes[] = {
-		{ "each kind", each_kind }, { "a full disk", full_disk }, { "interfaces", interfaces },
-		{ "again", again },	    { "feeds", feeds },		  { "texts", texts },
-		{ "rates", rates }
-	};
+	static const struct scene scenes[] = { { "each kind", each_kind },   { "a full disk", full_disk },
+					       { "interfaces", interfaces }, { "again", again },
+					       { "on trial", on_trial },     { "feeds", feeds },
+					       { "texts", texts },	     { "rates", rates } };
 
 	shows_scenes(&shows, scenes, sizeof(scenes) / sizeof(scenes[0]), begin);
 }

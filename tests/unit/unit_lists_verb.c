@@ -26,7 +26,7 @@ static struct shows shows = { .file = "tests/unit/unit_lists_verb.txt",
 #define DATE 1767225600 /* 2026-01-01T00:00:00Z */
 
 static unsigned int lists_n, failed_n_is;
-static bool of_image, too_wide;
+static bool of_image, too_wide, on_trial; /* on_trial: list none was dropped, and may come back */
 
 static int given_commit(struct change *change, const struct apply_options *options)
 {
@@ -104,7 +104,12 @@ static int given_pending_drop(struct change *change, const char *name, long seco
 static int given_pending(struct change *change, enum pending_kind kind, const char *name, long seconds)
 {
 	(void)change;
-	printf("  '%s' waits for %ld%s\n", name, seconds, kind == PENDING_LIST_KIND ? "" : ", as another kind");
+	printf("  '%s' waits for %ld%s\n", name, seconds,
+	       kind == PENDING_LIST_KIND	  ? ""
+	       : kind == PENDING_LIST && !seconds ? ", itself"
+						  : ", as another kind");
+	if (on_trial && !strcmp(name, "none"))
+		return because(-EBUSY, "'%s' waits", name);
 	return call("waits");
 }
 
@@ -228,7 +233,7 @@ static void anew(void)
 	fails_at = 0;
 	lists_n = 4;
 	failed_n_is = 0;
-	of_image = too_wide = false;
+	of_image = too_wide = on_trial = false;
 }
 
 /* True: a call failed, or would have. */
@@ -282,6 +287,13 @@ static void unloads(void)
 	types("unload drop new");
 	types("unload none");
 	failed_n_is = 0;
+	puts("-- gone, and may come back");
+	on_trial = true;
+	types("unload none");
+	types("unload drop none");
+	types("unload none --force");
+	types("unload drop");
+	on_trial = false;
 	puts("-- of an image");
 	of_image = true;
 	types("unload drop");

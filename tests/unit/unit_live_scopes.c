@@ -236,6 +236,10 @@ static void added(void)
 	waiting = "(tcp-22)";
 	adds(&scope, "198.51.100.128/25", 0);
 	adds(&scope, "203.0.113.1", 60);
+	/* It is banned already, and may go back. */
+	adds(&scope, "198.51.100.7", 0);
+	adds(&scope, "198.51.100.7", 60);
+	adds(&other, "198.51.100.7", 0);
 	waiting = NULL;
 	print_lists();
 }

@@ -193,6 +193,15 @@ static void kept_as(struct feed *is)
 	state_close(s);
 }
 
+static void waits(void)
+{
+	struct state *s = opened(true);
+	struct pending one = { .kind = PENDING_LIST, .name = "drop", .deadline = 4000000000 };
+
+	CHECK(s && !state_pending_add(s, &one) && !state_commit(s), "%s", "the state");
+	state_close(s);
+}
+
 static void registered(void)
 {
 	struct feed is;
@@ -223,6 +232,17 @@ static void registered(void)
 	CHECK(err_is(register_feed(&its), EIO), "no change begins");
 	kept_as(&is);
 	CHECK(is.every == 7200, "it is kept");
+	/* What it says, or has said already, would go back. */
+	waits();
+	for (int i = 0; i < 2; i++) {
+		begin();
+		feed.every = i ? 7200 : 300;
+		err = register_feed(&its);
+		CHECK(err_is(err, EBUSY) && strstr(reason(err), "drop: a change of it waits"), "%d: %s", i,
+		      reason(err));
+		kept_as(&is);
+		CHECK(is.every == 7200, "%d: it is kept", i);
+	}
 }
 
 /* What came meanwhile stays, what is set is as the line says; and while the list waits, nothing is. */

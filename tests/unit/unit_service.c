@@ -383,6 +383,18 @@ static void lines_fail_again(void)
 	runs(steps, 1);
 }
 
+/* What stood in its way is confirmed, or has gone back: it does not wait for its time. */
+static void a_trial_is_over(void)
+{
+	static const struct step steps[] = { ENDS(100, 1, EXITS(0)),
+					     ENDS(200, 2, EXITS(2)),
+					     { .at = 5000, .fd = FD_FILE, .once = " reload_read confirmed " },
+					     ENDS(5500, 3, EXITS(0)),
+					     TERM(6000) };
+
+	runs(steps, 1);
+}
+
 static void none_starts(void)
 {
 	no_process = true;
@@ -585,6 +597,7 @@ static void word_for_word(void)
 					       { "is read again", is_read_again },
 					       { "lines fail", lines_fail },
 					       { "lines fail again", lines_fail_again },
+					       { "a trial is over", a_trial_is_over },
 					       { "no process starts", no_process_starts },
 					       { "urgent", urgent },
 					       { "a list is fetched", a_list_is_fetched },

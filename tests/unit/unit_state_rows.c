@@ -208,7 +208,7 @@ static const char *const damages[] = {
 	"''",
 	"'text'",
 	"'a b'",
-	"'one before'",
+	"'three before'",
 	"'../../etc'",
 	"char(27) || '[2J'",
 	"char(8238) || 'txt.exe'",
@@ -287,7 +287,7 @@ static void fill(struct state *s, const char *name, enum list_kind kind, uint32_
 
 static void make_good(void)
 {
-	struct pending list = { .kind = PENDING_LIST, .name = "one", .deadline = 4000000000 };
+	struct pending list = { .kind = PENDING_LIST, .name = "three", .deadline = 4000000000 };
 	struct pending link = { .kind = PENDING_INTERFACE, .name = "eth9", .deadline = 4000000000 };
 	struct pending banned = { .kind = PENDING_BAN, .name = "203.0.113.0/24", .deadline = 4000000000 };
 	struct ban ban = { .first = { 0xcb007100, 4 }, .length = 24, .added = 1, .reason = "a" };
@@ -318,11 +318,11 @@ static void make_good(void)
 	ENOUGH(fd >= 0 && write(fd, "192.0.2.1\n", 10) == 10 && !close(fd));
 	s = opened(true);
 	ENOUGH(s);
-	fill(s, "one", LIST_BAN, 0xcb007200);
+	fill(s, "one", LIST_BAN, 0xcb007500);
 	fill(s, "two", LIST_ALLOW, 0xcb007300);
 	fill(s, "three", LIST_SHADOW, 0xcb007400);
 	ENOUGH(!state_pending_add(s, &list));
-	fill(s, "one", LIST_BAN, 0xcb007500);
+	fill(s, "three", LIST_SHADOW, 0xcb007200);
 	ENOUGH(!state_ports_put(s, &bridge) && !state_port_put(s, &port));
 	ENOUGH(!state_interface_put(s, &interface) && !state_interface_put(s, &leaves) &&
 	       !state_pending_add(s, &link) && !state_ban_put(s, &ban, &renewed));
@@ -459,7 +459,7 @@ static const char *row_of(const struct column *c, bool before)
 			      : "list = (SELECT id FROM list WHERE name = 'one') AND family > 0";
 	if (!strcmp(c->table, "source"))
 		return "list = 1";
-	return has_no_rowid(c) ? "1" : before ? "name = 'one before'" : "rowid = 1";
+	return has_no_rowid(c) ? "1" : before ? "name = 'three before'" : "rowid = 1";
 }
 
 /* False: it cannot be stored there. */

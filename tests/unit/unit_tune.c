@@ -27,6 +27,7 @@ static struct shows shows = { .file = "tests/unit/unit_tune.txt",
 			      .n = sizeof(known) / sizeof(known[0]) };
 
 static struct settings kept;
+static const char *on_trial; /* the setting of which a change waits */
 static bool table_is, same_path, same_stamp, joined, unset_fault;
 
 static int given_commit(struct change *change, const struct apply_options *options)
@@ -42,6 +43,8 @@ static int given_pending(struct change *change, enum pending_kind kind, const ch
 	printf("  '%s' waits for %ld%s\n", name, seconds, kind == PENDING_SETTING ? "" : ", as another kind");
 	if (seconds)
 		change->context->waits = true;
+	if (on_trial && !strcmp(name, on_trial))
+		return because(-EBUSY, "a change of it waits");
 	return call("waits");
 }
 
@@ -173,6 +176,7 @@ static int given_make(const char *state, const char *table, struct networks_sour
 static void anew(void)
 {
 	fails_at = 0;
+	on_trial = NULL;
 	kept = SETTINGS_DEFAULT;
 	table_is = same_path = same_stamp = joined = unset_fault = false;
 	typed_context.check = CHECK_NOT;
@@ -248,6 +252,21 @@ static void changes(void)
 	types("tune --exact on");
 }
 
+/* It is so already, and would go back. */
+static void waits(void)
+{
+	static const char *const each[] = {
+		"tune --embedded on",  "tune --embedded on --confirm 1h",
+		"tune --embedded off", "tune --samples 7 --embedded on",
+		"tune --samples 7",    "tune --samples 100 --confirm 1h",
+	};
+
+	on_trial = "embedded";
+	kept.embedded = true;
+	for (size_t i = 0; i < sizeof(each) / sizeof(*each); i++)
+		types(each[i]);
+}
+
 static void networks(void)
 {
 	types("tune --networks table");
@@ -302,9 +321,11 @@ static void checks(void)
 
 static void word_for_word(void)
 {
-	static const struct scene scenes[] = {
-		{ "looks", looks }, { "changes", changes }, { "networks", networks }, { "checks", checks }
-	};
+	static const struct scene scenes[] = { { "looks", looks },
+					       { "changes", changes },
+					       { "waits", waits },
+					       { "networks", networks },
+					       { "checks", checks } };
 
 	shows_scenes(&shows, scenes, sizeof(scenes) / sizeof(scenes[0]), anew);
 }

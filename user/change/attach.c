@@ -282,7 +282,7 @@ static void undo(const struct attaching *a, struct attachment *done, int n)
 	}
 }
 
-enum { ALREADY = 1, REMEMBERED };
+enum { ALREADY = 1, REMEMBERED, GOES_BACK };
 
 /* It may go: the interface comes, or another's program leaves it. */
 static bool passes(int is)
@@ -363,7 +363,23 @@ static int change_in_place(struct attaching *a, int change, struct attachment *a
 	return ALREADY;
 }
 
-/* Attaches to one and puts it into the state. With if_needed it may be ALREADY attached, or REMEMBERED. */
+/* What is on trial is changed by nobody: it would go back, with all that was said of it. */
+static int waits(struct attaching *a, const char *name)
+{
+	char label[LABEL_MAX];
+	int has = state_pending_has(a->change->state, PENDING_INTERFACE, label_of(label, name, way_of(a->options)));
+	struct attachment is;
+
+	/* One that is not there yet is what this command has announced. */
+	if (has <= 0 || !is_on(a, name, &is))
+		return has < 0 ? has : 0;
+	if (!a->options->if_needed)
+		return because_it_waits(label);
+	warn("%s: attached, but goes back unless you run: xdp-bloom confirm", label);
+	return GOES_BACK;
+}
+
+/* Attaches to one and puts it into the state. With if_needed it may be ALREADY attached, REMEMBERED. */
 static int attach_next(struct attaching *a, const char *name, struct attachment *at, struct attachment *before)
 {
 	const struct attach_options *o = a->options;
@@ -390,9 +406,6 @@ static int attach_next(struct attaching *a, const char *name, struct attachment 
 		     o->ports	  ? "; the other ports are attached"
 		     : passes(is) ? "; remembered: 'restore' or the service will attach it"
 				  : "");
-	if (err_is(is, EEXIST) && !o->confirm.given &&
-	    state_pending_has(a->change->state, PENDING_INTERFACE, label_of(label, name, kept.match)) > 0)
-		warn("%s: attached, but goes back unless you run: xdp-bloom confirm", label);
 	err = put(a, &kept);
 	if (err && !is)
 		detach_one(a->change->context, label_of(label, name, kept.match));
@@ -493,10 +506,11 @@ int attach_interfaces(struct context *context, const struct attach_options *opti
 	err = err ?: kernel_base(context, committed(a.change->state)) ?: attachments_settle(context, a.change->state);
 	err = err ?: announce_all(&a) ?: ask_guard(&a);
 	for (int i = 0; !err && i < a.n; i++) {
-		int is = attach_next(&a, a.names[i], &done[*done_n], &a.before[*done_n]);
+		int is = is_named(a.names, i, a.names[i]) ? 0 : waits(&a, a.names[i]);
 
+		is = is ?: attach_next(&a, a.names[i], &done[*done_n], &a.before[*done_n]);
 		err = is < 0 ? is : 0;
-		*missing = *missing || is == REMEMBERED;
+		*missing = *missing || is == REMEMBERED || is == GOES_BACK;
 		*done_n += !is;
 	}
 	/* apply_if_needed() comes last, as it commits: until then the slot is as before. */

@@ -29,7 +29,8 @@ int attachments_kept(struct state *state, struct attachment **list, size_t *n);
 
 /*
  * *done_n were attached now; free() them, after failures too. *missing: at least one is remembered, as it does not
- * exist, or, of ports, cannot be attached yet. 0 or -errno with the reason recorded.
+ * exist, or, of ports, cannot be attached yet, or goes back unless it is confirmed. 0 or -errno with the reason
+ * recorded.
  */
 int attach_interfaces(struct context *context, const struct attach_options *options, char *const *names, int n,
 		      struct attachment **done, int *done_n, bool *missing);

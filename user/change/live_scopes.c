@@ -87,8 +87,9 @@ int live_scopes_add(struct change *change, const struct scope *scope, const stru
 		err = ranges_add_prefix(&given, p->first, p->length);
 	}
 	err = err ?: ranges_finish(&given) ?: ranges_union(&after, &before, &given);
-	if (!err && *added)
-		err = put(change, &list, &after, confirm);
+	/* What is banned already may go back. */
+	if (!err)
+		err = *added ? put(change, &list, &after, confirm) : change_pending(change, PENDING_LIST, list.name, 0);
 	ranges_free(&before);
 	ranges_free(&given);
 	ranges_free(&after);

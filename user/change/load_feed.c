@@ -47,14 +47,6 @@ static void describe_feed(struct load *l)
 	snprintf(l->feed->options + n, sizeof(l->feed->options) - n, "%s", kinds[l->options->kind]);
 }
 
-/* What waits goes back with all that is set of it, as it was before. */
-static int waits(struct state *state, const char *name)
-{
-	int is = state_pending_has(state, PENDING_LIST, name);
-
-	return is > 0 ? because_it_waits(name) : is;
-}
-
 /* A line of a file only says what is to be kept fresh: the service fetches it, and nobody waits for a server. */
 static int register_feed(struct load *l)
 {
@@ -68,6 +60,8 @@ static int register_feed(struct load *l)
 	change_check(l->context, false);
 	row = malloc(sizeof(*row));
 	err = row ? change_begin(&change, l->context) : -ENOMEM;
+	/* What waits goes back with all that is set of it, as it was before. */
+	err = err ?: change_pending(change, PENDING_LIST, l->name, 0);
 	if (!err) {
 		err = state_feed_get(change->state, l->name, row);
 		l->context->unchanged = !err && feed_row_same(row, l->feed);
@@ -76,8 +70,7 @@ static int register_feed(struct load *l)
 			/* What is in force was read otherwise. */
 			row->etag[0] = row->modified[0] = row->next = 0;
 			/* No version could come of what does not fit. */
-			err = waits(change->state, l->name)
-				      ?: load_fits(l, change->state)
+			err = load_fits(l, change->state)
 				      ?: state_feed_put(change->state, row)
 				      ?: l->context->joined ? 0
 							    : state_commit(change->state);

@@ -39,14 +39,15 @@ static int64_t end_of(int64_t left)
 	return left <= 0 ? seconds() : (clock_ns(CLOCK_BOOTTIME) + left) / 1000000000 + 1;
 }
 
-static int64_t first_end(struct state *state)
+/* *waits: so many changes; as it was where that cannot be read. */
+static int64_t first_end(struct state *state, size_t *waits)
 {
 	struct pending *pending;
 	int64_t left, at = state_bans_next_left(state, &left) ? end_of(left) : 0;
 	size_t n = 0;
 
 	if (!state_pending(state, &pending, &n))
-		for (size_t i = 0; i < n; i++) {
+		for (size_t i = 0; i < (*waits = n); i++) {
 			int64_t end = end_of(pending_left(&pending[i], 0));
 
 			if (!at || end < at)
@@ -64,10 +65,22 @@ static void set_timer(struct expiry *e)
 	timerfd_settime(e->timer, TFD_TIMER_ABSTIME, &timer, NULL);
 }
 
-void expiry_look(struct expiry *e, struct state *state)
+bool expiry_look(struct expiry *e, struct state *state)
 {
-	e->first = state ? first_end(state) : 0;
+	size_t before = e->waits;
+
+	e->first = state ? first_end(state, &e->waits) : 0;
 	set_timer(e);
+	return e->waits < before;
+}
+
+bool expiry_waits(const struct expiry *e, const struct context *context)
+{
+	struct state *state = NULL;
+	bool waits = e->waits || (!state_open(&state, context, false) && state_pending_any(state, PENDING_INTERFACE));
+
+	state_close(state);
+	return waits;
 }
 
 bool expiry_due(struct expiry *e)
@@ -86,11 +99,12 @@ int expiry_run(const struct context *context, void *unused)
 {
 	struct context own = *context;
 	struct change *change;
+	size_t waits;
 	int64_t end;
 	int err = change_begin(&change, &own);
 
 	(void)unused;
-	end = err ? 0 : first_end(change->state);
+	end = err ? 0 : first_end(change->state, &waits);
 	change_end(change);
 	if (err)
 		return fail("%s", reason(err));

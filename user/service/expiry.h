@@ -4,6 +4,7 @@
 #define SERVICE_EXPIRY_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct context;
@@ -13,14 +14,20 @@ struct expiry {
 	int timer;     /* readable: call expiry_due() */
 	int64_t first; /* in seconds since the machine was started; 0: nothing ends */
 	int64_t again; /* after a failure, do not try before */
+	size_t waits;  /* so many changes, for confirmation */
 };
 
 /* 0 or -errno with the reason recorded. */
 int expiry_open(struct expiry *e);
 void expiry_close(struct expiry *e);
 
-/* Takes the first end from the state; NULL (it cannot be read): nothing ends until the next look. */
-void expiry_look(struct expiry *e, struct state *state);
+/*
+ * Takes the first end from the state; NULL (it cannot be read): nothing ends until the next look. True: some of what
+ * waited for confirmation does not any more.
+ */
+bool expiry_look(struct expiry *e, struct state *state);
+/* Does an interface wait for confirmation, or did anything when it was looked last? */
+bool expiry_waits(const struct expiry *e, const struct context *context);
 /* The timer fired: has something ended? If not, the timer is set again. */
 bool expiry_due(struct expiry *e);
 

@@ -30,6 +30,13 @@ static void rotate_later(struct service *s)
 	s->rate.number = 0; /* it may have been due to the rate: measure again */
 }
 
+/* What a line found attached goes back, unless that is confirmed: it has its turn again when that is over. */
+static bool goes_back(const struct service *s, const struct job *job, int status)
+{
+	return job->kind == JOB_LINE && !job->unwanted && WIFEXITED(status) && WEXITSTATUS(status) == EXIT_MISSING &&
+	       expiry_waits(&s->expiry, s->context);
+}
+
 /* Lines and lists are tried again. A line is deferred, as the state may not know its list. True: the job is kept. */
 static bool retry(struct service *s, struct job *job)
 {
@@ -150,6 +157,8 @@ void service_job_ended(struct service *s, struct job *job, int status)
 	s->started = true;
 	service_see(s);
 	keeper_look(s->keeper); /* before anybody is told that it is ready */
-	if (done || !retry(s, job))
+	if (goes_back(s, job, status))
+		jobs_defer(&s->jobs, job);
+	else if (done || !retry(s, job))
 		job_free(job);
 }

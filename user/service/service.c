@@ -85,6 +85,13 @@ void service_see(struct service *s)
 	service_look_soon(s, keeper_doubts(s->keeper));
 }
 
+static void again(struct service *s)
+{
+	s->retry.at = INT64_MAX;
+	jobs_again(&s->jobs);
+	reload_again(s->reload);
+}
+
 /*
  * The state may have changed. `glance`: our jobs still run, which may take minutes; look only at what cannot wait: the
  * bans and interfaces of other commands.
@@ -110,7 +117,9 @@ static void look(struct service *s, int64_t now, bool glance)
 		service_see(s);
 	if (!err)
 		followers_fleet(&s->followers, state_joined(state));
-	expiry_look(&s->expiry, err ? NULL : state);
+	/* It may have stood in the way of a line. */
+	if (expiry_look(&s->expiry, err ? NULL : state))
+		again(s);
 	if (!err) {
 		struct limits limits = state_limits(state);
 
@@ -175,13 +184,6 @@ static void reload_config(struct service *s)
 	reload_all(s->reload);
 	keeper_look(s->keeper);
 	queue_restore(&s->jobs, JOB_RESTORE);
-}
-
-static void again(struct service *s)
-{
-	s->retry.at = INT64_MAX;
-	jobs_again(&s->jobs);
-	reload_again(s->reload);
 }
 
 static void on_signal(struct service *s)

@@ -115,9 +115,9 @@ bool source_is_loaded(const struct context *context, const struct source *source
 	bool found = false;
 	size_t n = 0;
 
-	/* One whose entry is damaged is not loaded: whoever loads it is told. */
+	/* One whose entry is damaged, or that goes back, is not loaded: whoever loads it is told. */
 	if (!state_open(&state, context, false) && !state_list_get(state, source->list, &list) &&
-	    !state_sources(state, &sources, &n))
+	    state_pending_has(state, PENDING_LIST, source->list) <= 0 && !state_sources(state, &sources, &n))
 		for (size_t i = 0; i < n && !found; i++)
 			found = !strcmp(sources[i].list, source->list) && !strcmp(sources[i].path, source->path) &&
 				!strcmp(sources[i].stamp, source->stamp) &&

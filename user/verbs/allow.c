@@ -86,6 +86,9 @@ static int change_live(const struct call *call, bool allow)
 		err = guard_exception(prefixes.at[i].first, prefixes.at[i].length);
 	if (!err)
 		err = change_begin(&change, call->context);
+	/* Also where all is so already: it would go back. */
+	if (!err)
+		err = change_pending(change, PENDING_LIST, EXCEPTIONS, 0);
 	if (!err)
 		err = exceptions_get(change->state, &live);
 	if (!err && !allow)

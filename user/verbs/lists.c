@@ -49,6 +49,15 @@ static int because_taken_whole(struct state *state, int err, const char *name, c
 	return because(err, "'%s' is a list of the image in force, which is taken whole: %s", name, instead);
 }
 
+/* One that is gone may come back. */
+static int drop_now(struct change *change, const char *name)
+{
+	struct list_info list;
+	bool gone = err_is(state_list_get(change->state, name, &list), ENOENT);
+
+	return (gone ? change_pending(change, PENDING_LIST, name, 0) : 0) ?: state_list_drop(change->state, name);
+}
+
 /* Of a list that was never loaded only the refusal goes. */
 static int drop(struct change *change, const struct force_options *o, const char *name, bool refused, bool *build)
 {
@@ -56,7 +65,7 @@ static int drop(struct change *change, const struct force_options *o, const char
 
 	err = err
 		      ?: o->confirm.given ? change_pending_drop(change, name, (long)o->confirm.value)
-					  : state_list_drop(change->state, name);
+					  : drop_now(change, name);
 	*build = *build || !err;
 	if (err_is(err, ENOENT) && refused)
 		return 0;

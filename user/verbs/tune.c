@@ -178,8 +178,8 @@ int verb_tune(const struct call *call)
 		bool same = state_setting(change->state, setting->name, -1) == o->wanted[i].value;
 
 		news = news || (!same && setting->kind != SETTING_FETCH);
-		if (!same)
-			err = change_pending(change, PENDING_SETTING, setting->name, (long)o->confirm.value);
+		/* One that is so already, but goes back, is asked about, too. */
+		err = change_pending(change, PENDING_SETTING, setting->name, same ? 0 : (long)o->confirm.value);
 		err = err ?: state_set(change->state, setting->name, o->wanted[i].value);
 	}
 	if (!err)
