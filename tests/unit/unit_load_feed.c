@@ -259,7 +259,7 @@ static void registers_what_is_set(void)
 	state_close(s);
 	begin();
 	feed.good = 1;
-	CHECK(err_is(register_feed(&its), EALREADY) && own_context.unchanged, "what is so already waits");
+	CHECK(err_is(register_feed(&its), EBUSY), "what is so already goes back");
 	begin();
 	feed.every = 7200;
 	err = register_feed(&its);
