@@ -521,7 +521,7 @@ static void first_end(void)
 	unsigned long long before;
 	struct state *s;
 	bool renewed;
-	int64_t left;
+	int64_t left = 0;
 	int err;
 
 	empty_directory();
