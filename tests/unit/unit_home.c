@@ -30,7 +30,7 @@ static struct change its_change;
 static unsigned long device, its_network, its_slot, alive;
 static bool no_pins, no_network;
 static char said[400];
-static int attached, gone, list_err, written, fails_at, warned;
+static int attached, gone, moved, list_err, written, fails_at, warned;
 
 static double *setting(struct state *state, const char *name)
 {
@@ -73,6 +73,8 @@ static int given_list(const struct context *of, struct attachment **list, size_t
 	*list = calloc((size_t)attached + 1, sizeof(**list));
 	for (int i = 0; i < gone; i++)
 		(*list)[i].gone = true;
+	for (int i = gone; i < gone + moved; i++)
+		(*list)[i].moved = true;
 	return 0;
 }
 
@@ -129,35 +131,41 @@ static void begins(void)
 	its_network = 4026531840;
 	its_slot = alive = 0;
 	no_pins = no_network = false;
-	attached = gone = list_err = fails_at = 0;
+	attached = gone = moved = list_err = fails_at = 0;
 }
 
 static void at_home(void)
 {
 	begins();
+	attached = 2;
 	its_slot = alive = 17;
 	CHECK(!looks() && written == 4 && !its_context.abroad, "the first: %d written", written);
 	kept_is(40, 17, BOOT, 4026531840);
-	attached = 2;
 	CHECK(!looks() && !written && !its_context.abroad, "again: %d written", written);
-	/* Without a filter yet its slot is not known, and then it is. */
+	/* Without a filter yet nothing is kept, not even of a command that commits. */
 	begins();
 	its_change.live.err = -ENOENT;
-	CHECK(!looks() && written == 4, "nothing in force: %d written", written);
-	kept_is(40, 0, BOOT, 4026531840);
-	CHECK(!looks() && !written, "nothing in force, again: %d written", written);
+	CHECK(!looks() && !written, "nothing in force: %d written", written);
 	its_slot = alive = 18;
 	its_change.live.err = 0;
 	CHECK(!looks() && written == 3, "something in force: %d written", written);
+	kept_is(40, 18, BOOT, 0);
+	/* Whoever attaches is at home. */
+	CHECK(!home_settle(&its_change) && !its_context.abroad, "it cannot settle");
 	kept_is(40, 18, BOOT, 4026531840);
 	/* The pins went, and others came in the same place. */
 	its_slot = 0;
 	its_change.live.err = -ENOENT;
-	CHECK(!looks(), "pins are gone");
+	CHECK(!looks() && written == 3, "pins are gone: %d written", written);
 	kept_is(40, 0, BOOT, 4026531840);
 	its_slot = 19;
 	its_change.live.err = 0;
-	CHECK(!looks(), "pins have come");
+	CHECK(!looks() && written == 3, "pins have come: %d written", written);
+	kept_is(40, 19, BOOT, 4026531840);
+	/* The machine starts, and all has the numbers that it had: it is of this start from now on. */
+	kept[2].value = BOOT - 1;
+	its_change.live.err = 0;
+	CHECK(!looks() && written == 3, "after a reboot: %d written", written);
 	kept_is(40, 19, BOOT, 4026531840);
 }
 
@@ -165,6 +173,7 @@ static void at_other_pins(void)
 {
 	for (int live = 0; live < 2; live++) {
 		begins();
+		attached = 1;
 		its_slot = alive = 17;
 		if (!CHECK(!looks(), "the first is refused"))
 			return;
@@ -179,83 +188,85 @@ static void at_other_pins(void)
 		CHECK(!looks(), "the same at other pins");
 		kept_is(41, 17, BOOT, 4026531840);
 		device = 42;
-		its_slot = live ? 23 : 0;
+		its_slot = 23;
 		/* What is put into force here is asked for here. */
 		its_context.settles = true;
 		CHECK(!looks(), "refused though it settles");
-		kept_is(42, (double)its_slot, BOOT, 4026531840);
+		kept_is(42, 23, BOOT, 4026531840);
 	}
 }
 
 /* What has ended, whatever has its number by now, keeps nobody out. */
 static void what_has_ended(void)
 {
-	begins();
-	its_slot = alive = 17;
-	if (!CHECK(!looks(), "the first is refused"))
-		return;
-	device = 41;
-	its_slot = 0;
-	alive = 16;
-	CHECK(!looks(), "refused for a filter that is gone");
-	kept_is(41, 0, BOOT, 4026531840);
-	begins();
-	its_slot = alive = 17;
-	if (!CHECK(!looks(), "the first is refused"))
-		return;
-	device = 41;
-	its_slot = 0;
-	kept[2].value = BOOT - 1;
-	CHECK(!looks(), "refused for a filter of before a reboot");
-	kept_is(41, 0, BOOT, 4026531840);
-	/* Nobody has kept where it was. */
-	begins();
-	kept[1].value = alive = 17;
-	kept[2].value = BOOT;
-	CHECK(!looks(), "refused, and nobody knows where it is");
-	begins();
-	kept[0].value = 39;
-	kept[2].value = BOOT;
-	CHECK(!looks(), "refused for a slot without a number");
-}
-
-static void in_another_network(void)
-{
-	for (int how = 0; how < 5; how++) {
+	for (int how = 0; how < 3; how++) {
 		begins();
+		attached = 1;
 		its_slot = alive = 17;
 		if (!CHECK(!looks(), "the first is refused"))
 			return;
-		its_network = 4026532000;
-		attached = how ? 3 : 0;
-		gone = how == 1 ? 3 : how == 2 ? 2 : 0;
-		list_err = how == 4 ? -EPERM : 0;
-		CHECK(!looks() && its_context.abroad == (how > 1), "%d: abroad %d", how, its_context.abroad);
-		kept_is(40, 17, BOOT, how > 1 ? 4026531840 : 4026532000);
-		its_network = 4026531840;
-		CHECK(!looks() && its_context.abroad == (how == 1 && attached > gone), "%d, back: abroad %d", how,
-		      its_context.abroad);
+		device = 41;
+		its_slot = 23;
+		alive = how ? 17 : 16;
+		if (how == 1)
+			kept[2].value = BOOT - 1;
+		if (how == 2)
+			kept[1].value = 0;
+		CHECK(!looks(), "%d: refused for a filter that is gone", how);
+		kept_is(41, 23, BOOT, 4026531840);
 	}
-	/* Of an older version nothing is known: whoever comes is at home. */
-	begins();
-	attached = 2;
-	CHECK(!looks() && !its_context.abroad, "it is abroad");
-	kept_is(40, 0, BOOT, 4026531840);
+}
+
+/* So many are attached: of them so many are gone, and so many elsewhere. What is kept is another network, or nothing.
+ */
+static void in_another_network(void)
+{
+	static const struct {
+		int attached, gone, moved;
+		bool fails, settles, known, abroad, kept;
+	} each[] = {
+		{ 0, 0, 0, false, false, true, false, false }, /* home is where the next interface is attached */
+		{ 3, 3, 0, false, false, true, false, false },	{ 3, 0, 3, false, false, true, true, false },
+		{ 3, 2, 1, false, false, true, true, false },	{ 3, 2, 1, false, true, true, true, false },
+		{ 3, 0, 0, false, false, true, false, true }, /* they have come from there */
+		{ 3, 2, 0, false, false, true, false, true },	{ 3, 1, 1, false, false, true, true, false },
+		{ 3, 1, 1, false, true, true, false, true },	{ 3, 0, 0, true, false, true, true, false },
+		{ 3, 0, 0, true, true, true, false, true },	{ 3, 0, 0, true, false, false, false, false },
+		{ 3, 1, 1, false, false, false, false, true },	{ 3, 0, 3, false, false, false, true, false },
+		{ 0, 0, 0, false, false, false, false, false },
+	};
+
+	for (size_t i = 0; i < sizeof(each) / sizeof(*each); i++) {
+		double before = each[i].known ? 4026531999 : 0;
+
+		begins();
+		its_slot = alive = 17;
+		kept[3].value = before;
+		attached = each[i].attached;
+		gone = each[i].gone;
+		moved = each[i].moved;
+		list_err = each[i].fails ? -EPERM : 0;
+		its_context.settles = each[i].settles;
+		CHECK(!looks() && its_context.abroad == each[i].abroad, "%zu: abroad %d", i, its_context.abroad);
+		kept_is(40, 17, BOOT, each[i].kept ? 4026531840 : before);
+		CHECK(!home_settle(&its_change) && its_context.abroad == each[i].abroad, "%zu: it cannot settle", i);
+		kept_is(40, 17, BOOT, each[i].abroad ? before : 4026531840);
+	}
 }
 
 static void what_cannot_be_seen(void)
 {
 	begins();
 	no_pins = no_network = true;
+	attached = 1;
 	CHECK(!looks() && !written && !its_context.abroad, "%d written", written);
-	for (fails_at = 1; fails_at <= 4;) {
-		int at = fails_at;
-
+	CHECK(!home_settle(&its_change) && !written, "%d written by whoever settles", written);
+	for (int at = 1; at <= 4; at++) {
 		begins();
+		attached = 1;
 		fails_at = at;
 		its_slot = 17;
 		CHECK(looks() == EIO && written == at, "%d: %d written", at, written);
-		fails_at = at + 1;
 	}
 }
 

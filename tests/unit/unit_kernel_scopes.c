@@ -196,16 +196,21 @@ static int makes_alone(void)
 	return makes_in(NULL);
 }
 
-/* What is in force has numbers of another network, which stay; one of its names is new. */
+/* What is in force has numbers of another network, which stay. */
 static int makes_abroad(void)
 {
 	struct context abroad = own_context;
 
 	abroad.abroad = true;
-	snprintf(scopes.on[1].name, sizeof(scopes.on[1].name), "new");
 	for (__u64 i = 0; i < scopes.names; i++)
 		scopes.on[i].ifindex = 99;
 	return makes_in(&abroad);
+}
+
+static int makes_a_new_one_abroad(void)
+{
+	snprintf(scopes.on[1].name, sizeof(scopes.on[1].name), "new");
+	return makes_abroad();
 }
 
 static int reads(void)
@@ -240,6 +245,7 @@ static const struct scenario all[] = {
 	{ "made, who was not read is counted already", unread_is_there, makes, EACH_FAILS },
 	{ "made for a look", NULL, makes_alone, EACH_FAILS },
 	{ "made abroad", in_force, makes_abroad, BY_EACH_ERRNO },
+	{ "made abroad, of an interface that is new", in_force, makes_a_new_one_abroad, ONCE },
 	{ "made abroad, nothing is in force", nothing_in_force, makes_abroad, ONCE },
 	{ "made abroad, none has a scope", none_has_a_scope, makes_abroad, ONCE },
 	{ "made abroad, of another version", of_another_version, makes_abroad, ONCE },

@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "change/agreement.h"
 #include "change/guard_needs.h"
+#include "change/home.h"
 #include "change/ports.h"
 #include "change/revert_timer.h"
 #include "kernel/generation.h"
@@ -499,7 +500,7 @@ int attach_interfaces(struct context *context, const struct attach_options *opti
 	struct attaching a = { .options = options, .names = names, .n = n };
 	struct attachment *done = NULL;
 	char why[512];
-	int err = change_begin(&a.change, context) ?: begin(&a, &done, missing);
+	int err = change_begin(&a.change, context) ?: home_settle(a.change) ?: begin(&a, &done, missing);
 
 	*list = done;
 	*done_n = 0;
@@ -860,6 +861,7 @@ static int restore_once(struct context *context, const struct restore_options *o
 	/* The filter before the interfaces, so that none runs with an empty one. */
 	context->settles = true;
 	err = change_begin(&change, context) ?:
+	      home_settle(change) ?:
 	      kernel_base(context, committed(change->state)) ?:
 	      restore_filter(change, options) ?:
 	      restore_watch(change) ?:

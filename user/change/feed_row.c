@@ -103,8 +103,10 @@ bool feed_row_same(const struct feed *a, const struct feed *b)
 
 void feed_row_set(struct feed *row, const struct feed *as)
 {
+	int64_t aged = row->aged; /* of the list */
+
 	if (strcmp(row->url, as->url) != 0)
-		*row = (struct feed){ 0 };
+		*row = (struct feed){ .aged = aged };
 	memcpy(row->list, as->list, sizeof(row->list));
 	memcpy(row->url, as->url, sizeof(row->url));
 	memcpy(row->options, as->options, sizeof(row->options));
@@ -271,7 +273,9 @@ int feed_age_out(struct context *context, const char *name)
 	drops = row->then == FEED_DROP;
 	if (!err && ages(row) && (drops || list.kind == LIST_BAN)) {
 		row->aged = time(NULL);
-		err = drops ? empty(change->state, &list) : state_list_set_kind(change->state, name, LIST_SHADOW);
+		err = drops	      ? empty(change->state, &list)
+		      : list.prefixes ? state_list_set_kind(change->state, name, LIST_SHADOW)
+				      : 0;
 		/* What it dropped and what it would have dropped are different counts. */
 		if (!err && list.label)
 			change_zero(change, list.label);

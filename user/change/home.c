@@ -12,76 +12,95 @@
 #include "kernel/pins.h"
 #include "state/settings.h"
 
-/* One that is gone ends with the map. Only a machine that was started anew has other maps of these numbers. */
-static bool lives(struct state *state, __u32 slot)
-{
-	return state_setting(state, SETTING_SLOT_BOOT, 0) == (double)clock_boot_number() &&
-	       pin_shared_lives(slot, PIN_SLOT);
-}
-
-static int keep_pins(struct state *state, double pins, __u32 slot)
+static int keep_pins(struct state *state, double pins, __u32 slot, double boot)
 {
 	return state_set(state, SETTING_PINS, pins) ?:
 	       state_set(state, SETTING_SLOT, slot) ?:
-	       state_set(state, SETTING_SLOT_BOOT, (double)clock_boot_number());
+	       state_set(state, SETTING_SLOT_BOOT, boot);
 }
 
-/* A BPF file system is known by its device; the slot, which all that filters calls, by its number. */
+/*
+ * A BPF file system is known by its device; the slot, which all that filters calls, by its number, which is another
+ * map's after the next start of the machine.
+ */
 static int look_at_pins(struct change *change)
 {
 	const struct context *context = change->context;
-	double pins = state_setting(change->state, SETTING_PINS, 0);
-	__u32 was = (__u32)state_setting(change->state, SETTING_SLOT, 0), slot;
+	double pins = state_setting(change->state, SETTING_PINS, 0), boot = (double)clock_boot_number();
+	__u32 was = state_setting(change->state, SETTING_SLOT_BOOT, 0) == boot
+			    ? (__u32)state_setting(change->state, SETTING_SLOT, 0)
+			    : 0;
 	struct stat is;
+	__u32 slot;
 
-	if (stat(context->bpffs, &is) || (pins == (double)is.st_dev && was && !change->live.err))
+	if (stat(context->bpffs, &is) || (was && pins == (double)is.st_dev && !change->live.err))
 		return 0;
 	slot = pin_shared_id(context, PIN_SLOT);
-	if (pins == (double)is.st_dev && slot == was)
+	if (was && slot == was && pins == (double)is.st_dev)
 		return 0;
-	if (pins > 0 && pins != (double)is.st_dev && was && slot != was && !context->settles &&
-	    lives(change->state, was))
-		return because(
-			-EXDEV,
-			"the filter in force is pinned in another BPF file system than the one at %s: do this where it is "
-			"seen, or 'xdp-bloom restore' puts one into force here",
-			context->bpffs);
-	return keep_pins(change->state, (double)is.st_dev, slot);
+	if (was && slot != was && pins != (double)is.st_dev && !context->settles && pin_shared_lives(was, PIN_SLOT))
+		return because(-EXDEV,
+			       "the filter in force is pinned in another BPF file system than the one at %s: do this "
+			       "where it is seen, or 'xdp-bloom restore' puts one into force here",
+			       context->bpffs);
+	/* Where there was nothing yet, there is nothing to keep. */
+	return slot || was ? keep_pins(change->state, (double)is.st_dev, slot, boot) : 0;
 }
 
-static int filters_anything(const struct context *context, bool *any)
+/* Which of what filters is here, and which elsewhere. */
+static int count(const struct context *context, size_t *here, size_t *away)
 {
 	struct attachment *list = NULL;
 	size_t n = 0;
 	int err = attach_list(context, &list, &n);
 
-	*any = err != 0; /* who knows? */
-	for (size_t i = 0; i < n && !err; i++)
-		*any = *any || !list[i].gone;
+	*here = *away = 0;
+	for (size_t i = 0; i < n && !err; i++) {
+		*here += !list[i].gone && !list[i].moved;
+		*away += !list[i].gone && list[i].moved;
+	}
 	free(list);
 	return err;
 }
 
-/* Where nothing is filtered, it is at home wherever the next command is. */
+static int here_from_now_on(struct change *change, double network)
+{
+	change->context->abroad = false;
+	return state_set(change->state, SETTING_NETWORK, network);
+}
+
+/* Of what is filtered in two, home is the one that was first, until 'restore' makes it the other. */
 static int look_at_network(struct change *change)
 {
 	double network = state_setting(change->state, SETTING_NETWORK, 0);
 	struct context *context = change->context;
+	size_t here, away;
 	struct stat is;
-	bool any;
 
 	context->abroad = false;
 	if (stat("/proc/self/ns/net", &is) || network == (double)is.st_ino)
 		return 0;
-	if (network > 0 && (filters_anything(context, &any) || any)) {
-		context->abroad = true;
-		warn("what is filtered is in another network namespace: interfaces that come and go there are not seen from here");
-		return 0;
-	}
-	return state_set(change->state, SETTING_NETWORK, (double)is.st_ino);
+	if (count(context, &here, &away))
+		here = away = network > 0; /* who knows? */
+	if (here && (!away || context->settles || network <= 0))
+		return here_from_now_on(change, (double)is.st_ino);
+	context->abroad = away;
+	if (away)
+		warn("%s filtered is in another network namespace: interfaces that come and go there are not seen from here%s",
+		     here ? "some of what is" : "what is",
+		     here ? ", and those here not looked at until 'restore'" : "");
+	return 0;
 }
 
 int home_look(struct change *change)
 {
 	return look_at_pins(change) ?: look_at_network(change);
+}
+
+int home_settle(struct change *change)
+{
+	struct stat is;
+
+	return change->context->abroad || stat("/proc/self/ns/net", &is) ? 0
+									 : here_from_now_on(change, (double)is.st_ino);
 }

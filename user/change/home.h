@@ -14,5 +14,7 @@ struct change;
  * here: what this command did would be in force nowhere. Before anything else of a change.
  */
 int home_look(struct change *change);
+/* Where interfaces are attached: here, unless some are elsewhere already. */
+int home_settle(struct change *change);
 
 #endif

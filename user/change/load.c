@@ -261,7 +261,7 @@ static int recall(struct load *l, struct state *state)
 	if (err || !l->out->replaces)
 		return err;
 	/* Dropped by age, it is measured by what it was before that. */
-	if (a->known && l->feed && l->feed->aged && before.v4 <= 0 && before.v6 <= 0)
+	if (a->known && l->aged && before.v4 <= 0 && before.v6 <= 0)
 		return 0;
 	if (!a->known || (a->hand.v4 <= 0 && a->hand.v6 <= 0))
 		a->hand = before;
@@ -316,6 +316,17 @@ static int put(struct load *l)
 	return err ?: change_commit(l->change, &options);
 }
 
+/* Whatever it is loaded from by now. */
+static int ask_age(struct load *l, struct state *state)
+{
+	struct feed *row = malloc(sizeof(*row));
+	int err = row ? state_feed_get(state, l->name, row) : -ENOMEM;
+
+	l->aged = !err && row->aged;
+	free(row);
+	return err_is(err, ENOENT) ? 0 : err;
+}
+
 /* Loading a list again keeps its kind: only unload, enforce and shadow change it. */
 static int choose_kind(struct load *l, struct state *state)
 {
@@ -334,8 +345,11 @@ static int choose_kind(struct load *l, struct state *state)
 		return err;
 	if (l->feed && l->options->feed.again)
 		kind = LIST_BAN; /* the kind that it was begun with was for the first time */
+	err = ask_age(l, state);
+	if (err)
+		return err;
 	/* One that was dropped by age is empty, and a shadow list where somebody wants it to be. */
-	l->bans_again = l->feed && l->feed->aged && old.prefixes && old.kind == LIST_SHADOW;
+	l->bans_again = l->aged && old.prefixes && old.kind == LIST_SHADOW;
 	if (l->bans_again)
 		old.kind = LIST_BAN;
 	if (kind && kind != old.kind)

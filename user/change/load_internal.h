@@ -24,6 +24,7 @@ struct load {
 	struct fetch_answer answer; /* of its server, and of who has signed it */
 	struct begun *begun;	    /* what there was of it as reading began (load_begun.c); NULL: that is not known */
 	struct feed *feed;	    /* what keeps it fresh; NULL: nothing does */
+	bool aged;		    /* nobody had renewed it: it only counts, or was dropped */
 	bool feed_known;	    /* it is kept already */
 	bool feed_asked;	    /* the server, so that something came of it */
 	bool by_change;		    /* it is asked only for what changes */

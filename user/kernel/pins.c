@@ -311,7 +311,9 @@ __u32 pin_shared_id(const struct context *context, const char *name)
 
 bool pin_shared_lives(__u32 id, const char *name)
 {
-	return id_of(bpf_map_get_fd_by_id(id), name) == id;
+	int fd = bpf_map_get_fd_by_id(id);
+
+	return err_is(fd, EPERM) || id_of(fd, name) == id;
 }
 
 static bool is_root(const struct pinned *is, bool bare)

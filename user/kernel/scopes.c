@@ -39,7 +39,7 @@ static int open_unread(const struct context *context)
 	return fd;
 }
 
-/* From a network namespace that has not the interfaces: as they were. One that is new has to wait. */
+/* From a network namespace that has not the interfaces: as they were. */
 static int number_as_before(const struct context *context, struct scopes *scopes)
 {
 	struct scopes *was = calloc(1, sizeof(*was));
@@ -49,14 +49,20 @@ static int number_as_before(const struct context *context, struct scopes *scopes
 	live_open(&live, context);
 	err = was ? kernel_scopes_read(&live, was) : -ENOMEM;
 	live_close(&live);
-	for (__u64 i = 0; i < scopes->names; i++) {
-		scopes->on[i].ifindex = 0;
-		for (__u64 j = 0; !err && j < was->names; j++)
-			if (!strcmp(was->on[j].name, scopes->on[i].name))
-				scopes->on[i].ifindex = was->on[j].ifindex;
+	err = err_is(err, ENOENT) ? 0 : err;
+	for (__u64 i = 0, j; i < scopes->names && !err; i++) {
+		for (j = 0; j < was->names && strcmp(was->on[j].name, scopes->on[i].name) != 0;)
+			j++;
+		if (j < was->names)
+			scopes->on[i].ifindex = was->on[j].ifindex;
+		else
+			err = because(-EXDEV,
+				      "%s: which interface that is can only be told in the network namespace of those "
+				      "that are filtered",
+				      scopes->on[i].name);
 	}
 	free(was);
-	return err_is(err, ENOENT) ? 0 : err;
+	return err;
 }
 
 static void number(struct scopes *scopes)
