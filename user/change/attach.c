@@ -525,8 +525,10 @@ int attach_interfaces(struct context *context, const struct attach_options *opti
 		*done_n = 0;
 		err = because(err, "%s", why);
 	}
-	if (!err)
+	if (!err) {
 		say_kept(&a);
+		home_say(context);
+	}
 	change_end(a.change);
 	if (!err)
 		reserve_keep(context->state);

@@ -208,6 +208,8 @@ static int commit(struct change *change)
 			kernel_zero_label(change->context, (uint8_t)label);
 	if (!err && !change->options.dry_run)
 		jail_made(change->context, &change->jail, change->live.g.number);
+	if (!err)
+		home_say(change->context);
 	return err;
 }
 

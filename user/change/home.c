@@ -85,10 +85,6 @@ static int look_at_network(struct change *change)
 	if (here && (!away || context->settles || network <= 0))
 		return here_from_now_on(change, (double)is.st_ino);
 	context->abroad = away;
-	if (away)
-		warn("%s filtered is in another network namespace: interfaces that come and go there are not seen from here%s",
-		     here ? "some of what is" : "what is",
-		     here ? ", and those here not looked at until 'restore'" : "");
 	return 0;
 }
 
@@ -103,4 +99,11 @@ int home_settle(struct change *change)
 
 	return change->context->abroad || stat("/proc/self/ns/net", &is) ? 0
 									 : here_from_now_on(change, (double)is.st_ino);
+}
+
+void home_say(const struct context *context)
+{
+	if (context->abroad)
+		warn("what is filtered is in another network namespace, or some of it: interfaces that come and go are "
+		     "looked at from there alone, or after 'restore' here");
 }

@@ -7,14 +7,17 @@
 #define CHANGE_HOME_H
 
 struct change;
+struct context;
 
 /*
- * Sets context->abroad: what is filtered is in another network namespace, where interfaces come and go unseen; a
- * warning says so. -EXDEV with the reason recorded where the filter in force is at other pins than those that are seen
+ * Sets context->abroad: what is filtered is in another network namespace, where interfaces come and go unseen.
+ * -EXDEV with the reason recorded where the filter in force is at other pins than those that are seen
  * here: what this command did would be in force nowhere. Before anything else of a change.
  */
 int home_look(struct change *change);
 /* Where interfaces are attached: here, unless some are elsewhere already. */
 int home_settle(struct change *change);
+/* Of a command that did something: what it left alone. */
+void home_say(const struct context *context);
 
 #endif
