@@ -76,8 +76,10 @@ static bool same_feed(const struct feed *a, const struct feed *b, bool again)
 {
 	if (!*a->url && !*b->url)
 		return true;
-	/* Another version may have come, which may be newer. */
-	return feed_row_same(a, b) && (!again || a->changed == b->changed);
+	/* Another version may have come, which may be newer, and in the same second: then its tag tells, or its date.
+	 */
+	return feed_row_same(a, b) && (!again || (a->changed == b->changed && a->dated == b->dated &&
+						  !strcmp(a->etag, b->etag) && !strcmp(a->modified, b->modified)));
 }
 
 static bool same_source(const struct source *a, const struct source *b)
