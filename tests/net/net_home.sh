@@ -6,12 +6,12 @@
 # shellcheck disable=SC2119 # stop has arguments of its own
 . "$(dirname "$0")/../support/lib.sh"
 sandbox "$@"
-need nsenter
+need nsenter setpriv
 # shellcheck source=../support/service.sh
 . "$here/service.sh"
 bpffs=${XDP_BLOOM_BPFFS:?}
 
-elsewhere='what is filtered is in another network namespace'
+elsewhere='filtered is in another network namespace'
 
 # The other network: there is an interface of each kind that the filter asks about here, with another number.
 away() {
@@ -92,6 +92,9 @@ scope() {
 	bloom attach edge0
 	away
 	by_commands_there send 0 -b banned -c clean
+	# Which interface is meant by a name that no list has yet, nobody can tell there.
+	expect 2 nsenter --net="/proc/$away/ns/net" "$XDP_BLOOM" load other wider --bogons=keep --on lan9
+	one_line "lan9: which interface that is"
 	kill "$away"
 }
 
@@ -121,8 +124,34 @@ moves() {
 	! grep -q "$elsewhere" err || fail "it is not at home: $(cat err)"
 	expect 0 "$XDP_BLOOM" add 198.51.100.77
 	grep -q "$elsewhere" err || fail "it is at home here, too: $(cat err)"
+	# It comes here, and all is at home: also what is new is known by its name.
 	nsenter --net="/proc/$away/ns/net" ip link set edge0 netns $$
 	kill "$away"
+	ip link set edge0 up
+	echo 1 >/proc/sys/net/ipv6/conf/edge0/disable_ipv6
+	echo 198.51.100.8 >other
+	bloom load other other --bogons=keep --on edge0
+	! grep -q "$elsewhere" err || fail "it has come home: $(cat err)"
+	banned 198.51.100.8
+	banned 198.51.100.77
+	send 0 -b banned -c clean
+}
+
+# What was home has ended, while something is filtered here.
+ends() {
+	veth 0 1
+	a_list
+	away
+	ip link set edge0 netns "$away"
+	expect 0 nsenter --net="/proc/$away/ns/net" "$XDP_BLOOM" attach edge0
+	expect 0 "$XDP_BLOOM" attach edge1
+	grep -q "$elsewhere" err || fail "nothing is said of where it is: $(cat err)"
+	kill "$away"
+	end_of "$away"
+	wait_until "the end of wire0" [ ! -e /sys/class/net/wire0 ]
+	bloom load bad list --bogons=keep --on edge1
+	! grep -q "$elsewhere" err || fail "it is not at home: $(cat err)"
+	send 1 -b banned -c clean
 }
 
 # nowhere WORDS COMMAND...: a command where the pins are not: refused, whatever it is, and nothing was changed.
@@ -179,6 +208,11 @@ other_pins() {
 		nowhere "pinned in another BPF file system" unshare --mount sh -c 'mount -t bpf bpf /sys/fs/bpf; "$@"' there
 		stop
 	fi
+	# With the rights of the service alone nobody is told whether the other filter is there still.
+	# shellcheck disable=SC2016 # for the shell there
+	expect 2 unshare --mount sh -c 'mount -t bpf bpf /sys/fs/bpf; exec setpriv --bounding-set -all,+bpf,+net_admin,+perfmon \
+		--inh-caps -all,+bpf,+net_admin,+perfmon "$@"' there "$XDP_BLOOM" add 198.51.100.78
+	one_line "pinned in another BPF file system"
 	# Whose filter is gone begins anew, without a question: a container that has been started again.
 	umount /sys/fs/bpf
 	mount -t bpf bpf /sys/fs/bpf
@@ -189,4 +223,4 @@ other_pins() {
 	send 0 -b banned -c clean
 }
 
-run_cases ports "ports served" scope names moves hidden "hidden served" other_pins "other_pins served"
+run_cases ports "ports served" scope names moves ends hidden "hidden served" other_pins "other_pins served"

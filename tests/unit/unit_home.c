@@ -135,6 +135,15 @@ static void begins(void)
 	attached = gone = moved = list_err = fails_at = 0;
 }
 
+/* With one interface, at these pins. */
+static bool filters(void)
+{
+	begins();
+	attached = 1;
+	its_slot = alive = 17;
+	return CHECK(!looks(), "the first is refused");
+}
+
 static void at_home(void)
 {
 	begins();
@@ -173,10 +182,7 @@ static void at_home(void)
 static void at_other_pins(void)
 {
 	for (int live = 0; live < 2; live++) {
-		begins();
-		attached = 1;
-		its_slot = alive = 17;
-		if (!CHECK(!looks(), "the first is refused"))
+		if (!filters())
 			return;
 		device = 41;
 		its_slot = live ? 23 : 0;
@@ -201,10 +207,7 @@ static void at_other_pins(void)
 static void what_has_ended(void)
 {
 	for (int how = 0; how < 3; how++) {
-		begins();
-		attached = 1;
-		its_slot = alive = 17;
-		if (!CHECK(!looks(), "the first is refused"))
+		if (!filters())
 			return;
 		device = 41;
 		its_slot = 23;

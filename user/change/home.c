@@ -69,7 +69,7 @@ static int here_from_now_on(struct change *change, double network)
 	return state_set(change->state, SETTING_NETWORK, network);
 }
 
-/* Of what is filtered in two, home is the one that was first, until 'restore' makes it the other. */
+/* Where interfaces are filtered in two of them, home is the first, until 'restore' is run in the other. */
 static int look_at_network(struct change *change)
 {
 	double network = state_setting(change->state, SETTING_NETWORK, 0);
@@ -104,6 +104,6 @@ int home_settle(struct change *change)
 void home_say(const struct context *context)
 {
 	if (context->abroad)
-		warn("what is filtered is in another network namespace, or some of it: interfaces that come and go are "
-		     "looked at from there alone, or after 'restore' here");
+		warn("some or all of what is filtered is in another network namespace: interfaces that come and go are "
+		     "looked at there alone");
 }

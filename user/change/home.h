@@ -15,7 +15,7 @@ struct context;
  * here: what this command did would be in force nowhere. Before anything else of a change.
  */
 int home_look(struct change *change);
-/* Where interfaces are attached: here, unless some are elsewhere already. */
+/* Whoever attaches is at home, unless some are filtered elsewhere. */
 int home_settle(struct change *change);
 /* Of a command that did something: what it left alone. */
 void home_say(const struct context *context);

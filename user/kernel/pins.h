@@ -88,8 +88,10 @@ int pin_root_of(const struct context *context, unsigned int match, bool bare);
 /* pin_shared_map() for all of them, those that are not there left out: 0 or -EBADF. */
 int pins_are_ours(const struct context *context);
 
-/* 0, or why there can be no pins; -EXDEV: they would go with this process. *mounts: a bpffs has to be mounted first,
- * where it usually is. */
+/*
+ * 0, or why there can be no pins; -EXDEV: they would go with this process. *mounts: a bpffs has to be mounted first,
+ * where it usually is.
+ */
 int pins_may(const struct context *context, bool *mounts);
 /* An error where there is no bpffs, nor can be one. Makes the directories: an error unless they are ours. */
 int pins_ready(const struct context *context, bool make);

@@ -12,8 +12,10 @@ struct state;
 #define SETTING_EDITS	   "edits"
 /* Which start of the machine the ends of bans count from, as a number. */
 #define SETTING_BOOT "boot"
-/* Where the filter is (change/home.h): the device of the pins' file system; the slot's number, of that start of the
- * machine; the network namespace. */
+/*
+ * Where the filter is (change/home.h): the device of the pins' file system, the slot's number and the start of the
+ * machine that this is of, the network namespace.
+ */
 #define SETTING_PINS	  "pins"
 #define SETTING_SLOT	  "slot"
 #define SETTING_SLOT_BOOT "slot boot"
