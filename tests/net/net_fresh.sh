@@ -215,13 +215,13 @@ too_old() {
 	verdicts 203.0.113.7=drop
 }
 
-# gets_too_old: its server fails, for longer than --max-age.
+# gets_too_old [FILE]: its server fails, for longer than --max-age.
 gets_too_old() {
-	echo 500 >www/list.status
+	echo 500 >"www/${1:-list}.status"
 	as_sql "UPDATE feed SET good_up = good_up - 90000, good = good - 90000, boot = 0"
 	expect 2 "$XDP_BLOOM" load drop
 	verdicts 203.0.113.7=pass
-	rm www/list.status
+	rm "www/${1:-list}.status"
 }
 
 # The version that comes after that is the list's next one: of its kind and scope, and measured by the one before.
@@ -261,6 +261,16 @@ too_old_stays() {
 	bloom shadow drop
 	bloom load drop
 	is "$(get '.[0].kind' lists)" shadow "what somebody wants only to count"
+	# What its age has made of it ends with the next version, wherever that comes from: another URL, or a file.
+	bloom enforce drop
+	gets_too_old
+	cp www/list www/other
+	# shellcheck disable=SC2086
+	bloom load drop $feed/other --every 1h --max-age 1d --then shadow $open
+	verdicts 203.0.113.7=drop
+	gets_too_old other
+	bloom load drop www/list
+	verdicts 203.0.113.7=drop
 }
 
 # A line that gives the list another scope has the next request bring it, changed or not; with its name alone it has none.
