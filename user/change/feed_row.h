@@ -19,8 +19,7 @@ int feed_row_begin(const struct context *context, const struct feed_options *opt
 		   struct feed **row, bool *known);
 /* Is the same asked of the same server? Else an answer to the one says nothing of the other. */
 bool feed_row_asks_same(const struct feed *a, const struct feed *b);
-/* And as often, with the same to become of it: all that is set of a feed, by a change that succeeds and by nothing
- * else. */
+/* And as often, with the same to become of it: all that is set of a feed, by nothing but a change that succeeds. */
 bool feed_row_same(const struct feed *a, const struct feed *b);
 
 /* Sets it so, and nothing of what came of it. Of another URL nothing has come. */

@@ -10,9 +10,9 @@ struct change;
 struct context;
 
 /*
- * Sets context->abroad: what is filtered is in another network namespace, where interfaces come and go unseen.
- * -EXDEV with the reason recorded where the filter in force is at other pins than those that are seen
- * here: what this command did would be in force nowhere. Before anything else of a change.
+ * Before anything else of a change. Sets context->abroad: what is filtered is in another network namespace, where
+ * interfaces come and go unseen. -EXDEV with the reason recorded where the filter in force is at other pins than those
+ * that are seen here: what this command did would be in force nowhere.
  */
 int home_look(struct change *change);
 /* Whoever attaches is at home, unless some are filtered elsewhere. */

@@ -76,8 +76,7 @@ static bool same_feed(const struct feed *a, const struct feed *b, bool again)
 {
 	if (!*a->url && !*b->url)
 		return true;
-	/* Another version may have come, which may be newer, and in the same second: then its tag tells, or its date.
-	 */
+	/* Another version may have come, and be newer. In the same second its tag tells, or its date. */
 	return feed_row_same(a, b) && (!again || (a->changed == b->changed && a->dated == b->dated &&
 						  !strcmp(a->etag, b->etag) && !strcmp(a->modified, b->modified)));
 }
@@ -131,8 +130,7 @@ int load_is_as_begun(const struct load *l)
 	if (is && !err && !is_as_begun(l, is))
 		err = because(-EBUSY, "list '%s' was loaded otherwise, or unloaded, while this was read: it stays so",
 			      l->name);
-	/* By hand it is taken after a version that has come meanwhile, too, or after it was too old: by the row of now.
-	 */
+	/* By hand it is taken also where a version has come meanwhile, or it was too old: by the row of now. */
 	if (is && !err && l->feed && !strcmp(l->feed->url, is->feed.url)) {
 		l->feed->dated = is->feed.dated;
 		l->feed->aged = is->feed.aged;
