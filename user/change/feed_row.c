@@ -119,12 +119,17 @@ void feed_row_set(struct feed *row, const struct feed *as)
 	row->then = as->then;
 }
 
-/* Nothing was set, and nothing has come of it: of the same second, the version tells. */
+bool feed_row_same_version(const struct feed *a, const struct feed *b)
+{
+	return a->changed == b->changed && a->dated == b->dated && !strcmp(a->etag, b->etag) &&
+	       !strcmp(a->modified, b->modified);
+}
+
+/* Nothing was set, and nothing has come of it. */
 static bool is_as_begun(const struct feed *now, const struct feed *was)
 {
-	return feed_row_same(now, was) && now->tried == was->tried && now->good == was->good &&
-	       now->changed == was->changed && now->aged == was->aged && now->dated == was->dated &&
-	       !strcmp(now->etag, was->etag) && !strcmp(now->modified, was->modified);
+	return feed_row_same(now, was) && feed_row_same_version(now, was) && now->tried == was->tried &&
+	       now->good == was->good && now->aged == was->aged;
 }
 
 static int64_t hash_of(int text)

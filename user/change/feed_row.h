@@ -21,6 +21,8 @@ int feed_row_begin(const struct context *context, const struct feed_options *opt
 bool feed_row_asks_same(const struct feed *a, const struct feed *b);
 /* And as often, with the same to become of it: all that is set of a feed, by nothing but a change that succeeds. */
 bool feed_row_same(const struct feed *a, const struct feed *b);
+/* Is the same version in force? Of two that came in one second the tag tells, or the date. */
+bool feed_row_same_version(const struct feed *a, const struct feed *b);
 
 /* Sets it so, and nothing of what came of it. Of another URL nothing has come. */
 void feed_row_set(struct feed *row, const struct feed *as);

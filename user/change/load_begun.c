@@ -76,9 +76,8 @@ static bool same_feed(const struct feed *a, const struct feed *b, bool again)
 {
 	if (!*a->url && !*b->url)
 		return true;
-	/* Another version may have come, and be newer. In the same second its tag tells, or its date. */
-	return feed_row_same(a, b) && (!again || (a->changed == b->changed && a->dated == b->dated &&
-						  !strcmp(a->etag, b->etag) && !strcmp(a->modified, b->modified)));
+	/* Another version may have come, which may be newer. */
+	return feed_row_same(a, b) && (!again || feed_row_same_version(a, b));
 }
 
 static bool same_source(const struct source *a, const struct source *b)
