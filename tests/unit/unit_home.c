@@ -163,6 +163,7 @@ static void at_home(void)
 	/* Whoever attaches is at home. */
 	CHECK(!home_settle(&its_change) && !its_context.abroad, "it cannot settle");
 	kept_is(40, 18, BOOT, 4026531840);
+	CHECK(!home_settle(&its_change) && written == 4, "it is written again: %d", written);
 	/* The pins went, and others came in the same place. */
 	its_slot = 0;
 	its_change.live.err = -ENOENT;

@@ -63,10 +63,13 @@ static int count(const struct context *context, size_t *here, size_t *away)
 	return err;
 }
 
+/* A change that changes nothing else writes nothing. */
 static int here_from_now_on(struct change *change, double network)
 {
 	change->context->abroad = false;
-	return state_set(change->state, SETTING_NETWORK, network);
+	return state_setting(change->state, SETTING_NETWORK, 0) == network
+		       ? 0
+		       : state_set(change->state, SETTING_NETWORK, network);
 }
 
 /* Where interfaces are filtered in two of them, home is the first, until 'restore' is run in the other. */
