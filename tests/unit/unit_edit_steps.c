@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Several steps of one edit: a slot that one of them has is no other's, in rosters that become full meanwhile. */
+#include <assert.h>
 #include <errno.h>
 
 #include "base/log.h"
@@ -113,6 +114,16 @@ static void compare(const struct generation *g, size_t k, size_t more)
 	}
 }
 
+/* None twice: of so many numbers of 32 bits two are the same one time in two thousand. */
+static void draw(void)
+{
+	static_assert(OLD + MORE <= 1 << 11, "the number of each is in its last bits");
+	for (size_t i = 0; i < OLD + MORE; i++) {
+		hosts[i] = (uint32_t)(ktap_random() << 11 | i);
+		hosts6[i] = (ip6)0x20010db800000000 << 64 | ktap_random();
+	}
+}
+
 /* How many keys move. */
 static size_t slots_of(size_t k)
 {
@@ -125,10 +136,7 @@ static size_t slots_of(size_t k)
 	int err;
 
 	settings.headroom = 0.1;
-	for (size_t i = 0; i < OLD + MORE; i++) {
-		hosts[i] = (uint32_t)ktap_random();
-		hosts6[i] = (ip6)0x20010db800000000 << 64 | ktap_random();
-	}
+	draw();
 	for (size_t i = 0; i < OLD; i++)
 		ENOUGH(!ranges_add_host(&listed, hosts[i]) && !ranges_add6(&listed, hosts6[i], hosts6[i]));
 	ENOUGH(!ranges_finish(&listed));
@@ -179,10 +187,7 @@ static void room(void)
 	struct generation g;
 
 	settings.headroom = 4;
-	for (size_t i = 0; i < OLD + MORE; i++) {
-		hosts[i] = (uint32_t)ktap_random();
-		hosts6[i] = (ip6)0x20010db800000000 << 64 | ktap_random();
-	}
+	draw();
 	for (size_t i = 0; i < OLD; i++)
 		ENOUGH(!ranges_add_host(&listed, hosts[i]) && !ranges_add6(&listed, hosts6[i], hosts6[i]));
 	ENOUGH(!ranges_finish(&listed));
