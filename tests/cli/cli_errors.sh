@@ -188,7 +188,6 @@ without_bpffs() {
 # In its usual place it is mounted by the command itself.
 mounts_bpffs() {
 	prepare
-	first_unseen
 	umount /sys/fs/bpf
 	let_go edge0
 	bloom attach edge0

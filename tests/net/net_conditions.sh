@@ -80,7 +80,6 @@ peer_vanishes_under_traffic() {
 # With the pins the filter goes, whatever the command: that is what unmounting means. What is kept brings it back.
 bpffs_unmounted() {
 	filtering_two
-	first_unseen
 	umount /sys/fs/bpf
 	mount -t bpf bpf /sys/fs/bpf
 	let_go edge1

@@ -228,7 +228,6 @@ bpffs() {
 	rmdir /sys/fs/bpf/other
 	export XDP_BLOOM_BPFFS=/sys/fs/bpf/xdp-bloom-test
 	umount /sys/fs/bpf
-	first_unseen
 	says 0 note bpffs 'not mounted yet: attach mounts it at /sys/fs/bpf'
 	attaches native edge0
 }

@@ -86,8 +86,8 @@ on_trial() {
 	wait_until "that it is taken back" not_attached
 	send 0 -t -c everybody
 	bloom attach edge0 --mode tc --confirm 1h
-	refused "attached there already" attach edge0 --mode native --confirm 1h
-	refused "on trial: 'xdp-bloom confirm' first" attach edge0 --mode native
+	refused "a change of it waits for confirmation" attach edge0 --mode native --confirm 1h
+	refused "a change of it waits for confirmation" attach edge0 --mode native
 	by source 0 -t
 	bloom confirm
 	by source 0 -t

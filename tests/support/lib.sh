@@ -119,11 +119,6 @@ need_sources() {
 	[ -d "$top/packaging" ] || "${skip_with:-skip_all}" "needs the sources: XDP_BLOOM_SRC names no directory of them"
 }
 
-# A command mounts the BPF file system where it sees no first process in another mount namespace than ours.
-first_unseen() {
-	mountpoint -q /proc/1 || mount -t tmpfs unseen /proc/1
-}
-
 stop_jobs() {
 	local pids
 

@@ -421,18 +421,21 @@ static int find_bpffs(const struct context *context)
 	return is;
 }
 
-/* Ours may end with this command: it is not the machine's, or the container's, or not that of whoever started it. */
+static bool stays;
+
+void pins_stay(void)
+{
+	stays = true;
+}
+
+/* A mount namespace that was made for this command ends with it; one that it has in common with its caller does not. */
 static bool is_apart(void)
 {
-	char caller[40];
-	const char *const others[] = { "/proc/1/ns/mnt", caller };
-	struct stat own, other;
+	struct stat own, callers;
+	char path[40];
 
-	snprintf(caller, sizeof(caller), "/proc/%d/ns/mnt", (int)getppid());
-	for (size_t i = 0; i < 2 && !stat("/proc/self/ns/mnt", &own); i++)
-		if (!stat(others[i], &other) && own.st_ino != other.st_ino)
-			return true;
-	return false;
+	snprintf(path, sizeof(path), "/proc/%d/ns/mnt", (int)getppid());
+	return !stays && !stat("/proc/self/ns/mnt", &own) && !stat(path, &callers) && own.st_ino != callers.st_ino;
 }
 
 int pins_may(const struct context *context, bool *mounts)

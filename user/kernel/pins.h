@@ -93,6 +93,8 @@ int pins_are_ours(const struct context *context);
  * where it usually is.
  */
 int pins_may(const struct context *context, bool *mounts);
+/* Of who goes on running: what it mounts from now on does not go with it at once. */
+void pins_stay(void);
 /* An error where there is no bpffs, nor can be one. Makes the directories: an error unless they are ours. */
 int pins_ready(const struct context *context, bool make);
 bool pins_are_there(const struct context *context);

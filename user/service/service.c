@@ -431,6 +431,8 @@ int service_run(const struct context *context, struct service_options *options, 
 	err = pins_may(context, &mounts);
 	/* What else is in the way each command says, until it is mended; what this one mounted they would not see. */
 	err = err_is(err, EXDEV) ? err : open_all(&s);
+	/* What is unmounted later it has to mount again, wherever it runs. */
+	pins_stay();
 	if (err) {
 		s.status = fail("%s", reason(err));
 	} else {
