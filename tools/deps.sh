@@ -56,9 +56,10 @@ apt-get)
 	get() {
 		apt-get install -y -qq -o DPkg::Lock::Timeout=600 --no-install-recommends $(chosen "$@")
 	}
-	# Lists of packages that are missing, or old: once more with those of today.
+	# What an installation that was cut off left half done is ended first; and lists of packages that are missing, or old: once
+	# more with those of today.
 	install() {
-		get "$@" || { apt-get update -qq && : >"$log" && get "$@"; }
+		get "$@" || { dpkg --configure -a || true; apt-get update -qq && : >"$log" && get "$@"; }
 	}
 	as_root="apt-get install --no-install-recommends"
 	;;

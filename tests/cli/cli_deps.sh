@@ -137,9 +137,9 @@ fails() {
 	is "$(cat err)" "dnf cannot install strace: error: no such place" "what it says"
 }
 
-# apt-get knows it only by today's lists.
+# apt-get knows it only by today's lists, and nothing is half done.
 by_newer_lists() {
-	machine ID=debian apt-get
+	machine ID=debian apt-get dpkg
 	cat >bin/apt-get <<-END
 		#!/bin/sh
 		echo "apt-get \$1" >>$WORK/told
@@ -148,11 +148,23 @@ by_newer_lists() {
 		[ ! -e $WORK/fails ] || { echo "E: not even so" >&2 && exit 100; }
 	END
 	deps 0 strace
-	told "$(printf 'apt-get %s\n' install update install)"
+	told "$(printf '%s\n' 'apt-get install' 'dpkg --configure -a' 'apt-get update' 'apt-get install')"
 	touch fails
 	rm new
 	deps 1 strace
 	is "$(cat err)" "apt-get cannot install strace: E: not even so" "what it says"
+}
+
+# What installed before was killed, as on a machine that was switched off: apt-get does nothing before that is ended.
+after_one_cut_off() {
+	machine ID=debian apt-get
+	cat >bin/apt-get <<-END
+		#!/bin/sh
+		[ \$1 = update ] || [ -e $WORK/ended ] || { echo "E: dpkg was interrupted" >&2 && exit 100; }
+	END
+	printf '#!/bin/sh\n[ "$*" != "--configure -a" ] || : >%s/ended\n' "$WORK" >bin/dpkg
+	chmod +x bin/dpkg
+	deps 0 strace
 }
 
 without_root() {
@@ -207,4 +219,4 @@ recipes() {
 	done
 }
 
-run_cases by_each by_what_is_there by_none without_name fails by_newer_lists without_root every_package recipes
+run_cases by_each by_what_is_there by_none without_name fails by_newer_lists after_one_cut_off without_root every_package recipes
