@@ -21,7 +21,9 @@
 static int64_t clock_is;
 static int64_t left_of[3]; /* a ban, and two changes that wait */
 static bool any_ban;
-static size_t waiting;
+static size_t many;
+static int64_t due_of[2] = { 5, 5 };
+static char name_of[2][8] = { "one", "other" };
 static int begin_err, pending_err, open_err;
 static bool any_interface; /* one waits */
 static int states;	   /* that are open */
@@ -45,10 +47,14 @@ static bool given_next(struct state *state, int64_t *left)
 static int given_pending(struct state *state, struct pending **all, size_t *n)
 {
 	CHECK(state != NULL, "no state");
-	*n = pending_err ? 0 : waiting;
+	*n = pending_err ? 0 : many;
 	*all = pending_err ? NULL : calloc(2, sizeof(**all));
-	for (size_t i = 0; i < *n; i++)
+	for (size_t i = 0; i < *n; i++) {
 		(*all)[i].deadline = (int64_t)i;
+		(*all)[i].due = due_of[i];
+		(*all)[i].kind = i ? PENDING_LIST : PENDING_INTERFACE;
+		strcpy((*all)[i].name, name_of[i]);
+	}
 	return pending_err;
 }
 
@@ -134,7 +140,7 @@ static void begin(void)
 {
 	clock_is = NOW;
 	any_ban = false;
-	waiting = 0;
+	many = 0;
 	begin_err = pending_err = open_err = 0;
 	any_interface = false;
 	begun = ended = 0;
@@ -167,7 +173,7 @@ static void the_job(void)
 		begin();
 		context.quiet = true;
 		any_ban = known[i].ban;
-		waiting = known[i].waiting;
+		many = known[i].waiting;
 		memcpy(left_of, known[i].left, sizeof(left_of));
 		begin_err = known[i].begin_err;
 		is = expiry_run(&context, NULL);
@@ -189,7 +195,7 @@ static void the_timer(void)
 	left_of[0] = 3 * SECOND;
 	expiry_look(&e, state);
 	CHECK(e.first == 104 && timer_is == 104, "a ban: %lld", (long long)timer_is);
-	waiting = 2;
+	many = 2;
 	left_of[1] = 9 * SECOND;
 	left_of[2] = SECOND / 2 - 1;
 	expiry_look(&e, state);
@@ -231,7 +237,7 @@ static void what_waits(void)
 	for (size_t i = 0; i < sizeof(each) / sizeof(*each); i++) {
 		bool over;
 
-		waiting = each[i].waiting;
+		many = each[i].waiting;
 		pending_err = each[i].err;
 		over = expiry_look(&e, each[i].none ? NULL : state);
 		CHECK(over == each[i].over, "%zu: %d", i, over);
@@ -240,8 +246,29 @@ static void what_waits(void)
 	}
 	any_interface = true;
 	CHECK(expiry_waits(&e, &context) && !states, "it waits since");
+	expiry_close(&e);
+	CHECK(!e.waiting && !e.waits, "closed, it knows of one");
 	open_err = -EIO;
 	CHECK(!expiry_waits(&e, &context) && !states, "nobody knows what waits");
+}
+
+/* One ends while another begins: as many as before, and yet one is over. */
+static void another_waits(void)
+{
+	static struct state *const state = (struct state *)(void *)said;
+	struct expiry e = { .timer = 7 };
+
+	begin();
+	many = 2;
+	CHECK(!expiry_look(&e, state) && !expiry_look(&e, state), "nothing is over");
+	strcpy(name_of[1], "third");
+	CHECK(expiry_look(&e, state), "another list");
+	CHECK(!expiry_look(&e, state), "it is the same");
+	due_of[0] = 6;
+	CHECK(expiry_look(&e, state), "it began anew");
+	due_of[0] = 4;
+	CHECK(expiry_look(&e, state) && !expiry_look(&e, state), "it began anew, for a shorter time");
+	expiry_close(&e);
 }
 
 int main(void)
@@ -250,6 +277,7 @@ int main(void)
 		{ "the job", the_job },
 		{ "the timer", the_timer },
 		{ "what waits", what_waits },
+		{ "another waits", another_waits },
 	};
 
 	return ktap_run(cases, sizeof(cases) / sizeof(*cases));

@@ -26,6 +26,9 @@ void expiry_close(struct expiry *e)
 {
 	close_fd(e->timer);
 	e->timer = -1;
+	free(e->waiting);
+	e->waiting = NULL;
+	e->waits = 0;
 }
 
 /* Seconds since the machine was started, as our timer counts: setting the date moves no end. */
@@ -39,21 +42,16 @@ static int64_t end_of(int64_t left)
 	return left <= 0 ? seconds() : (clock_ns(CLOCK_BOOTTIME) + left) / 1000000000 + 1;
 }
 
-/* *waits: so many changes; as it was where that cannot be read. */
-static int64_t first_end(struct state *state, size_t *waits)
+static int64_t first_end(struct state *state, const struct pending *waiting, size_t n)
 {
-	struct pending *pending;
 	int64_t left, at = state_bans_next_left(state, &left) ? end_of(left) : 0;
-	size_t n = 0;
 
-	if (!state_pending(state, &pending, &n))
-		for (size_t i = 0; i < (*waits = n); i++) {
-			int64_t end = end_of(pending_left(&pending[i], 0));
+	for (size_t i = 0; i < n; i++) {
+		int64_t end = end_of(pending_left(&waiting[i], 0));
 
-			if (!at || end < at)
-				at = end;
-		}
-	free(pending);
+		if (!at || end < at)
+			at = end;
+	}
 	return at;
 }
 
@@ -65,13 +63,43 @@ static void set_timer(struct expiry *e)
 	timerfd_settime(e->timer, TFD_TIMER_ABSTIME, &timer, NULL);
 }
 
+/* One that began anew is another. */
+static int by_which(const void *a, const void *b)
+{
+	const struct pending *x = a, *y = b;
+	int names = strcmp(x->name, y->name);
+
+	if (x->kind != y->kind)
+		return x->kind < y->kind ? -1 : 1;
+	return names ?: x->due < y->due ? -1 : x->due > y->due;
+}
+
+/* Is one of those that waited not among them? */
+static bool any_is_over(const struct expiry *e, const struct pending *waiting, size_t n)
+{
+	for (size_t i = 0; i < e->waits; i++)
+		if (!n || !bsearch(&e->waiting[i], waiting, n, sizeof(*waiting), by_which))
+			return true;
+	return false;
+}
+
 bool expiry_look(struct expiry *e, struct state *state)
 {
-	size_t before = e->waits;
+	struct pending *waiting = NULL;
+	size_t n = 0;
+	bool known = state && !state_pending(state, &waiting, &n), over;
 
-	e->first = state ? first_end(state, &e->waits) : 0;
+	if (n)
+		qsort(waiting, n, sizeof(*waiting), by_which);
+	over = known && any_is_over(e, waiting, n);
+	e->first = state ? first_end(state, waiting, n) : 0;
+	if (known) {
+		free(e->waiting);
+		e->waiting = waiting;
+		e->waits = n;
+	}
 	set_timer(e);
-	return e->waits < before;
+	return over;
 }
 
 bool expiry_waits(const struct expiry *e, const struct context *context)
@@ -99,12 +127,17 @@ int expiry_run(const struct context *context, void *unused)
 {
 	struct context own = *context;
 	struct change *change;
-	size_t waits;
-	int64_t end;
+	struct pending *waiting = NULL;
+	size_t n = 0;
+	int64_t end = 0;
 	int err = change_begin(&change, &own);
 
 	(void)unused;
-	end = err ? 0 : first_end(change->state, &waits);
+	if (!err) {
+		state_pending(change->state, &waiting, &n); /* else none */
+		end = first_end(change->state, waiting, n);
+		free(waiting);
+	}
 	change_end(change);
 	if (err)
 		return fail("%s", reason(err));

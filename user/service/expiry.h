@@ -8,13 +8,15 @@
 #include <stdint.h>
 
 struct context;
+struct pending;
 struct state;
 
 struct expiry {
-	int timer;     /* readable: call expiry_due() */
-	int64_t first; /* in seconds since the machine was started; 0: nothing ends */
-	int64_t again; /* after a failure, do not try before */
-	size_t waits;  /* so many changes, for confirmation */
+	int timer;		 /* readable: call expiry_due() */
+	int64_t first;		 /* in seconds since the machine was started; 0: nothing ends */
+	int64_t again;		 /* after a failure, do not try before */
+	struct pending *waiting; /* changes, for confirmation; NULL: none */
+	size_t waits;		 /* so many of them */
 };
 
 /* 0 or -errno with the reason recorded. */
