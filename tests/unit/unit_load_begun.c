@@ -82,24 +82,18 @@ static int given_feed(struct state *state, const char *name, struct feed *feed)
 	return 0;
 }
 
-static int given_sources(struct state *state, struct source **sources, size_t *n)
+static int given_source(struct state *state, const char *list, struct source *source)
 {
 	int err = call();
 
-	is_ours(state, "drop");
-	if (err)
+	is_ours(state, list);
+	*source = (struct source){ 0 };
+	if (err || !there->path)
 		return err;
-	*n = 1 + (there->path != NULL);
-	*sources = calloc(2, sizeof(**sources));
-	held++;
-	snprintf((*sources)[there->path != NULL].list, LIST_NAME_MAX, "dropped");
-	snprintf((*sources)[there->path != NULL].path, PATH_MAX, "/etc/dropped.txt");
-	if (there->path) {
-		snprintf((*sources)[0].list, LIST_NAME_MAX, "drop");
-		snprintf((*sources)[0].path, PATH_MAX, "%s", there->path);
-		snprintf((*sources)[0].stamp, SOURCE_STAMP_MAX, "%s", there->stamp);
-		snprintf((*sources)[0].options, sizeof((*sources)[0].options), "%s", there->options);
-	}
+	snprintf(source->list, sizeof(source->list), "drop");
+	snprintf(source->path, sizeof(source->path), "%s", there->path);
+	snprintf(source->stamp, sizeof(source->stamp), "%s", there->stamp);
+	snprintf(source->options, sizeof(source->options), "%s", there->options);
 	return 0;
 }
 
@@ -122,14 +116,14 @@ static void freed(void *p)
 	free(p);
 }
 
-#define state_open	given_open
-#define state_list_get	given_list
-#define state_feed_get	given_feed
-#define state_sources	given_sources
-#define state_close	given_close
-#define calloc(n, size) allocated(n, size)
-#define malloc(size)	allocated(1, size)
-#define free		freed
+#define state_open	 given_open
+#define state_list_get	 given_list
+#define state_feed_get	 given_feed
+#define state_source_get given_source
+#define state_close	 given_close
+#define calloc(n, size)	 allocated(n, size)
+#define malloc(size)	 allocated(1, size)
+#define free		 freed
 #include "change/load_begun.c"
 
 static struct load l;

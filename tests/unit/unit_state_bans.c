@@ -344,6 +344,34 @@ static void signatures(void)
 	state_close(s);
 }
 
+/* Where one list came from, by its name; what is damaged of another's does not matter. */
+static void source_of_one(void)
+{
+	struct source a = { .list = "a", .path = "/lists/a", .stamp = "1", .options = "enforce" }, is;
+	struct source damaged = { .list = "b", .path = "of no root" }, *all;
+	struct ranges set;
+	struct state *s;
+	size_t n;
+
+	empty_directory();
+	s = opened(true);
+	random_ranges(&set, 1, 5);
+	CHECK(!put(s, "a", LIST_BAN, &set) && !put(s, "b", LIST_BAN, &set), "no lists");
+	ranges_free(&set);
+	CHECK(!state_source_get(s, "a", &is) && !*is.path && !*is.list, "it came from %s", is.path);
+	CHECK(!state_source_put(s, &a) && !state_signed_put(s, "b", 5), "nothing is put");
+	CHECK(!state_source_get(s, "a", &is) && !strcmp(is.path, a.path) && !strcmp(is.stamp, a.stamp) &&
+		      !strcmp(is.options, a.options) && !strcmp(is.list, "a"),
+	      "it came from %s, '%s', '%s'", is.path, is.stamp, is.options);
+	CHECK(!state_source_get(s, "b", &is) && !*is.path, "what is signed came from %s", is.path);
+	CHECK(!state_source_get(s, "none", &is) && !*is.path, "none came from %s", is.path);
+	CHECK(!state_source_put(s, &damaged), "nothing is put");
+	CHECK(err_is(state_sources(s, &all, &n), EUCLEAN) && !all, "the damaged one is not noticed");
+	CHECK(!state_source_get(s, "a", &is) && !strcmp(is.path, a.path), "beside a damaged one: %s", is.path);
+	CHECK(err_is(state_source_get(s, "b", &is), EUCLEAN) && !*is.path, "it is damaged: %s", is.path);
+	state_close(s);
+}
+
 /* Put, dropped, fallen: by the ladder, and a second before. */
 static void strikes(void)
 {
@@ -398,6 +426,7 @@ int main(void)
 	static const struct ktap_case cases[] = {
 		{ "random_work", random_work },
 		{ "signatures", signatures },
+		{ "source_of_one", source_of_one },
 		{ "strikes", strikes },
 	};
 

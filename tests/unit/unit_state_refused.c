@@ -347,6 +347,7 @@ static bool no_ports[TCP_PORTS];
 	X(state_feed_put(s, &feed_is))                              \
 	X(state_feed_drop(s, "one"))                                \
 	X(state_sources(s, &got.sources, &n))                       \
+	X(state_source_get(s, "one", &(struct source){ 0 }))        \
 	X(state_source_put(s, &source_is))                          \
 	X(state_signed_put(s, "one", 5))                            \
 	X(state_signed_get(s, "two", &number))                      \

@@ -18,19 +18,6 @@ struct begun {
 	struct source source; /* path "": it has no file */
 };
 
-static int look_at_source(struct state *state, const char *name, struct source *source)
-{
-	struct source *all = NULL;
-	size_t n = 0;
-	int err = state_sources(state, &all, &n);
-
-	for (size_t i = 0; i < n && !err; i++)
-		if (!strcmp(all[i].list, name))
-			*source = all[i];
-	free(all);
-	return err;
-}
-
 static int look(struct state *state, const char *name, struct begun *is)
 {
 	struct list_info list;
@@ -45,7 +32,7 @@ static int look(struct state *state, const char *name, struct begun *is)
 		is->feed = (struct feed){ 0 };
 		err = 0;
 	}
-	return err ?: look_at_source(state, name, &is->source);
+	return err ?: state_source_get(state, name, &is->source);
 }
 
 void load_begins(struct load *l)

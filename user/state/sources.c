@@ -93,36 +93,53 @@ bool state_source_is_sound(sqlite3_stmt *stmt)
 	return !row.err && *source.path == '/';
 }
 
+/* No version before 3 kept them. */
+#define ALL                                                                                \
+	"SELECT name, path, stamp, options FROM source JOIN list ON list.id = source.list" \
+	" WHERE name NOT LIKE '% %' AND path != '" SIGNED_PATH "'"
+
 int state_sources(struct state *state, struct source **sources, size_t *n)
 {
 	*sources = NULL;
 	*n = 0;
-	if (!state->db || state->version < 3) /* no version before kept them */
+	if (!state->db || state->version < 3)
 		return 0;
-	return state_rows(state,
-			  state_prepare(state,
-					"SELECT name, path, stamp, options FROM source JOIN list"
-					" ON list.id = source.list WHERE name NOT LIKE '% %' AND path != '" SIGNED_PATH
-					"' ORDER BY list.id"),
-			  read_source, sizeof(**sources), sources, n);
+	return state_rows(state, state_prepare(state, ALL " ORDER BY list.id"), read_source, sizeof(**sources), sources,
+			  n);
+}
+
+int state_source_get(struct state *state, const char *list, struct source *source)
+{
+	struct source *found = NULL;
+	sqlite3_stmt *stmt;
+	size_t n = 0;
+	int err;
+
+	*source = (struct source){ 0 };
+	if (!state->db || state->version < 3)
+		return 0;
+	stmt = state_prepare(state, ALL " AND name = ?");
+	if (stmt)
+		state_bind_text(stmt, 1, list);
+	err = state_rows(state, stmt, read_source, sizeof(*found), &found, &n);
+	if (n)
+		*source = *found;
+	free(found);
+	return err;
 }
 
 bool source_is_loaded(const struct context *context, const struct source *source)
 {
-	struct source *sources = NULL;
 	struct state *state = NULL;
 	struct list_info list;
+	struct source is;
 	bool found = false;
-	size_t n = 0;
 
 	/* One whose entry is damaged, or that goes back, is not loaded: whoever loads it is told. */
 	if (!state_open(&state, context, false) && !state_list_get(state, source->list, &list) &&
-	    state_pending_has(state, PENDING_LIST, source->list) <= 0 && !state_sources(state, &sources, &n))
-		for (size_t i = 0; i < n && !found; i++)
-			found = !strcmp(sources[i].list, source->list) && !strcmp(sources[i].path, source->path) &&
-				!strcmp(sources[i].stamp, source->stamp) &&
-				!strcmp(sources[i].options, source->options);
-	free(sources);
+	    state_pending_has(state, PENDING_LIST, source->list) <= 0 && !state_source_get(state, source->list, &is))
+		found = !strcmp(is.path, source->path) && !strcmp(is.stamp, source->stamp) &&
+			!strcmp(is.options, source->options);
 	state_close(state);
 	return found;
 }

@@ -23,5 +23,7 @@ int state_signed_put(struct state *state, const char *list, uint64_t when);
 int state_signed_get(struct state *state, const char *list, uint64_t *when);
 /* All that have a file; free() the array. */
 int state_sources(struct state *state, struct source **sources, size_t *n);
+/* That of one list, whatever is damaged elsewhere; path "": it has none. */
+int state_source_get(struct state *state, const char *list, struct source *source);
 
 #endif
