@@ -233,6 +233,35 @@ ends_bans() {
 	stop
 }
 
+# A command is killed behind its commit, at each call that would bring that into the kernel: the service does it.
+ends_what_was_killed() {
+	local n calls committed=0
+
+	need strace
+	prepare
+	ready
+	echo 192.0.2.6 >added
+	expect 0 strace -o calls -e trace=bpf "$XDP_BLOOM" load other added
+	calls=$(grep -c '^bpf' calls)
+	for ((n = calls - 20; n <= calls; n++)); do
+		"$XDP_BLOOM" unload other &>/dev/null
+		# The shell that says of it that it was killed is not this one.
+		(
+			strace -o /dev/null -e trace=bpf -e inject=bpf:signal=KILL:when=$n "$XDP_BLOOM" load other added
+			exit $?
+		) &>/dev/null
+		[ "$(get '[.[].name]' lists)" != '["bad"]' ] || continue
+		committed=$((committed + 1))
+		wait_until "what was committed, call $n of $calls" in_force
+	done
+	[ $committed != 0 ] || fail "none of $calls calls is behind the commit"
+	stop
+}
+
+in_force() {
+	[ "$(get '.[0].verdict' test 192.0.2.6)" = drop ]
+}
+
 # One waiting process is not joined by more and more of them.
 restores_without_watchers() {
 	need strace
@@ -635,6 +664,6 @@ grows() {
 	stop
 }
 
-run_cases grows starts_and_stops tells_who_is_busy only_one finds_interfaces "finds_interfaces --shared" finds_the_same_number tries_interfaces_again claims_no_filter gives_up_an_interface changes_slowly ends_bans restores_without_watchers clock_is_set ends_bans_later starts_on_a_full_disk \
+run_cases grows starts_and_stops tells_who_is_busy only_one finds_interfaces "finds_interfaces --shared" finds_the_same_number tries_interfaces_again claims_no_filter gives_up_an_interface changes_slowly ends_bans ends_what_was_killed restores_without_watchers clock_is_set ends_bans_later starts_on_a_full_disk \
 	ends_bans_of_a_state_that_was_gone beside_a_load \
 	rotates rotates_later killed_at_start answers_prometheus with_few_rights damaged_state line_fails counts_nothing

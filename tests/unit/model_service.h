@@ -246,10 +246,16 @@ static void given_followers_fleet(struct followers *followers, bool joined)
 	word("followers_fleet(%d)", joined);
 }
 
-static bool given_expiry_look(struct expiry *e, struct state *state)
+static enum agreement given_agreement(struct state *state, const struct generation *live)
+{
+	is(is_state(state) && live->number == 7);
+	return among(parts.yes, "behind") ? BEHIND : AGREED;
+}
+
+static bool given_expiry_look(struct expiry *e, struct state *state, bool behind)
 {
 	is(e->timer == FD_WALL && (!state || is_state(state)));
-	word("expiry_look%s", state ? "" : "(none)");
+	word("expiry_look%s%s", state ? "" : "(none)", behind ? "(behind)" : "");
 	return among(parts.once, "confirmed") && says_yes("confirmed");
 }
 
@@ -800,6 +806,7 @@ PLAIN(hook_end)
 #define feeds_expect	    given_feeds_expect
 #define state_joined	    given_joined
 #define followers_fleet	    given_followers_fleet
+#define agreement	    given_agreement
 #define expiry_look	    given_expiry_look
 #define state_limits	    given_limits
 #define state_setting	    given_setting

@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "change/agreement.h"
 #include "change/change.h"
 #include "ktap.h"
 #include "service/expiry.h"
@@ -20,6 +21,7 @@
 
 static int64_t clock_is;
 static int64_t left_of[3]; /* a ban, and two changes that wait */
+static enum agreement agrees;
 static bool any_ban;
 static size_t many;
 static int64_t due_of[2] = { 5, 5 };
@@ -95,8 +97,15 @@ static int given_begin(struct change **change, struct context *context)
 	if (begin_err)
 		return because(begin_err, "it is busy");
 	one.state = (struct state *)(void *)&state;
+	one.live.g.number = 3;
 	*change = &one;
 	return 0;
+}
+
+static enum agreement given_agreement(struct state *state, const struct generation *live)
+{
+	CHECK(state && live->number == 3, "another generation");
+	return agrees;
 }
 
 static void given_end(struct change *change)
@@ -132,6 +141,7 @@ static int given_timer(int fd, int flags, const struct itimerspec *to, struct it
 #define pending_left	     given_left
 #define change_begin	     given_begin
 #define change_end	     given_end
+#define agreement	     given_agreement
 #define fail		     given_fail
 #define timerfd_settime	     given_timer
 #include "service/expiry.c"
@@ -139,6 +149,7 @@ static int given_timer(int fd, int flags, const struct itimerspec *to, struct it
 static void begin(void)
 {
 	clock_is = NOW;
+	agrees = AGREED;
 	any_ban = false;
 	many = 0;
 	begin_err = pending_err = open_err = 0;
@@ -179,6 +190,8 @@ static void the_job(void)
 		is = expiry_run(&context, NULL);
 		CHECK(is == known[i].is && !strcmp(said, known[i].says), "%zu: %d, it says '%s'", i, is, said);
 		CHECK(begun == 1 && ended == 1 && context.quiet, "%zu: %u begun, %u ended", i, begun, ended);
+		agrees = BEHIND;
+		CHECK(expiry_run(&context, NULL) == EXIT_ERROR, "%zu: the kernel is behind", i);
 	}
 }
 
@@ -189,31 +202,33 @@ static void the_timer(void)
 	struct expiry e = { .timer = 7 };
 
 	begin();
-	expiry_look(&e, state);
+	expiry_look(&e, state, false);
 	CHECK(!e.first && !timer_is, "with nothing to end: %lld", (long long)timer_is);
 	any_ban = true;
 	left_of[0] = 3 * SECOND;
-	expiry_look(&e, state);
+	expiry_look(&e, state, false);
 	CHECK(e.first == 104 && timer_is == 104, "a ban: %lld", (long long)timer_is);
 	many = 2;
 	left_of[1] = 9 * SECOND;
 	left_of[2] = SECOND / 2 - 1;
-	expiry_look(&e, state);
+	expiry_look(&e, state, false);
 	CHECK(e.first == 101 && timer_is == 101, "a change that waits: %lld", (long long)timer_is);
 	any_ban = false;
 	left_of[2] = SECOND / 2;
-	expiry_look(&e, state);
+	expiry_look(&e, state, false);
 	CHECK(e.first == 102 && timer_is == 102, "without a ban: %lld", (long long)timer_is);
 	expiry_ran(&e, false);
-	expiry_look(&e, state);
+	expiry_look(&e, state, false);
 	CHECK(e.first == 102 && timer_is == 105, "after a failure: %lld", (long long)timer_is);
 	expiry_ran(&e, true);
-	expiry_look(&e, state);
+	expiry_look(&e, state, false);
 	CHECK(timer_is == 102, "after that: %lld", (long long)timer_is);
+	expiry_look(&e, state, true);
+	CHECK(e.first == 100 && timer_is == 100, "the kernel is behind: %lld", (long long)timer_is);
 	pending_err = -EIO;
-	expiry_look(&e, state);
+	expiry_look(&e, state, false);
 	CHECK(!e.first && !timer_is, "what waits cannot be read: %lld", (long long)timer_is);
-	expiry_look(&e, NULL);
+	expiry_look(&e, NULL, true);
 	CHECK(!e.first && !timer_is, "without a state: %lld", (long long)timer_is);
 }
 
@@ -239,7 +254,7 @@ static void what_waits(void)
 
 		many = each[i].waiting;
 		pending_err = each[i].err;
-		over = expiry_look(&e, each[i].none ? NULL : state);
+		over = expiry_look(&e, each[i].none ? NULL : state, false);
 		CHECK(over == each[i].over, "%zu: %d", i, over);
 		CHECK(expiry_waits(&e, &context) == each[i].known, "%zu: what waits", i);
 		CHECK(!states, "%zu: a state is open", i);
@@ -260,14 +275,14 @@ static void another_waits(void)
 
 	begin();
 	many = 2;
-	CHECK(!expiry_look(&e, state) && !expiry_look(&e, state), "nothing is over");
+	CHECK(!expiry_look(&e, state, false) && !expiry_look(&e, state, false), "nothing is over");
 	strcpy(name_of[1], "third");
-	CHECK(expiry_look(&e, state), "another list");
-	CHECK(!expiry_look(&e, state), "it is the same");
+	CHECK(expiry_look(&e, state, false), "another list");
+	CHECK(!expiry_look(&e, state, false), "it is the same");
 	due_of[0] = 6;
-	CHECK(expiry_look(&e, state), "it began anew");
+	CHECK(expiry_look(&e, state, false), "it began anew");
 	due_of[0] = 4;
-	CHECK(expiry_look(&e, state) && !expiry_look(&e, state), "it began anew, for a shorter time");
+	CHECK(expiry_look(&e, state, false) && !expiry_look(&e, state, false), "it began anew, for a shorter time");
 	expiry_close(&e);
 }
 

@@ -298,6 +298,22 @@ static void is_in_doubt(void)
 	runs(steps, 0);
 }
 
+/* A commit that its command did not end is ended: seen by a whole look alone, which no other job shares the machine
+ * with. */
+static void is_behind(void)
+{
+	static const struct step steps[] = { ENDS(100, 1, EXITS(0)),
+					     { .at = 200, .fd = FD_FILE, .once = " reload_read ", .yes = " behind " },
+					     { .at = 300, .fd = FD_OBSERVER, .once = " reload_read " },
+					     TERM(7000) };
+	static const struct step beside[] = { { .at = 50, .fd = FD_FILE, .once = " reload_read ", .yes = " behind " },
+					      { .at = 60, .fd = FD_FILE },
+					      TERM(7000) };
+
+	runs(steps, 0);
+	runs(beside, 1);
+}
+
 /* A job runs: what cannot wait is looked at all the same, but not before the first is over. */
 static void looks_while_jobs_run(void)
 {
@@ -594,6 +610,7 @@ static void word_for_word(void)
 					       { "the state fails", the_state_fails },
 					       { "looks while jobs run", looks_while_jobs_run },
 					       { "is in doubt", is_in_doubt },
+					       { "is behind", is_behind },
 					       { "is read again", is_read_again },
 					       { "lines fail", lines_fail },
 					       { "lines fail again", lines_fail_again },

@@ -119,9 +119,9 @@ static bool next_left(struct state *state, int64_t *left)
 static int what_waits(struct state *state, struct pending **pending, size_t *n)
 {
 	(void)state;
-	*pending = calloc(1, sizeof(**pending));
-	*n = made_up.left[1] != 0;
-	return *pending ? made_up.state : -ENOMEM;
+	*pending = made_up.state ? NULL : calloc(1, sizeof(**pending));
+	*n = *pending && made_up.left[1];
+	return made_up.state ?: *pending ? 0 : -ENOMEM;
 }
 
 static int64_t left_of(const struct pending *pending, int64_t now)
@@ -342,16 +342,16 @@ static void looks(void)
 		made_up.left[0] = cases[i / 2].ban;
 		made_up.left[1] = cases[i / 2].pending;
 		made_up.now = now * SECOND;
-		expiry_look(&e, (struct state *)&made_up);
+		expiry_look(&e, (struct state *)&made_up, false);
 		first = cases[i / 2].first < 0 ? 0 : now + cases[i / 2].first;
 		CHECK(e.first == first, "case %zu: %lld, not %lld", i / 2, (long long)e.first, (long long)first);
 	}
 	made_up.left[0] = 5;
 	made_up.state = -EIO;
-	expiry_look(&e, (struct state *)&made_up);
+	expiry_look(&e, (struct state *)&made_up, false);
 	CHECK(e.first == 1000000001, "what waits cannot be read, and no ban ends");
 	made_up.state = 0;
-	expiry_look(&e, NULL);
+	expiry_look(&e, NULL, false);
 	CHECK(!e.first, "without a state something ends");
 	expiry_close(&e);
 	CHECK(e.timer == -1, "it is open");
@@ -380,20 +380,20 @@ static void again(void)
 		return;
 	made_up.now = now * SECOND;
 	made_up.left[0] = 99 * SECOND;
-	expiry_look(&e, (struct state *)&made_up);
+	expiry_look(&e, (struct state *)&made_up, false);
 	CHECK(set_to(&e) == now + 100, "set to %ld", set_to(&e));
 	CHECK(!expiry_due(&e), "due before its time");
 	made_up.left[0] = -1;
-	expiry_look(&e, (struct state *)&made_up);
+	expiry_look(&e, (struct state *)&made_up, false);
 	CHECK(set_to(&e) == now, "set to %ld", set_to(&e));
 	/* A failure: not before five seconds; done: at its time. */
 	expiry_ran(&e, false);
-	expiry_look(&e, (struct state *)&made_up);
+	expiry_look(&e, (struct state *)&made_up, false);
 	CHECK(e.again == now + 5 && set_to(&e) == now + 5, "again at %ld", set_to(&e));
 	expiry_ran(&e, true);
-	expiry_look(&e, (struct state *)&made_up);
+	expiry_look(&e, (struct state *)&made_up, false);
 	CHECK(!e.again && set_to(&e) == now, "again at %ld", set_to(&e));
-	expiry_look(&e, NULL);
+	expiry_look(&e, NULL, false);
 	CHECK(!set_to(&e), "nothing ends, at %ld", set_to(&e));
 	/* The timer fires: it is due only where something ends, and its time has come. */
 	e.first = 1;

@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/close_fd.h"
+#include "change/agreement.h"
 #include "change/change.h"
 #include "base/log.h"
 #include "state/state.h"
@@ -83,7 +84,7 @@ static bool any_is_over(const struct expiry *e, const struct pending *waiting, s
 	return false;
 }
 
-bool expiry_look(struct expiry *e, struct state *state)
+bool expiry_look(struct expiry *e, struct state *state, bool behind)
 {
 	struct pending *waiting = NULL;
 	size_t n = 0;
@@ -92,7 +93,7 @@ bool expiry_look(struct expiry *e, struct state *state)
 	if (n)
 		qsort(waiting, n, sizeof(*waiting), by_which);
 	over = known && any_is_over(e, waiting, n);
-	e->first = state ? first_end(state, waiting, n) : 0;
+	e->first = !state ? 0 : behind ? seconds() : first_end(state, waiting, n);
 	if (known) {
 		free(e->waiting);
 		e->waiting = waiting;
@@ -130,19 +131,21 @@ int expiry_run(const struct context *context, void *unused)
 	struct pending *waiting = NULL;
 	size_t n = 0;
 	int64_t end = 0;
+	bool behind = false;
 	int err = change_begin(&change, &own);
 
 	(void)unused;
 	if (!err) {
 		state_pending(change->state, &waiting, &n); /* else none */
 		end = first_end(change->state, waiting, n);
+		behind = agreement(change->state, &change->live.g) == BEHIND;
 		free(waiting);
 	}
 	change_end(change);
 	if (err)
 		return fail("%s", reason(err));
 	/* If something could not be ended, change_begin() only warns. */
-	return end && end <= seconds() ? EXIT_ERROR : EXIT_DONE;
+	return behind || (end && end <= seconds()) ? EXIT_ERROR : EXIT_DONE;
 }
 
 void expiry_ran(struct expiry *e, bool done)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What ends by the wall clock: bans, and changes that were not confirmed. */
+/* What ends by the wall clock: bans, and changes that were not confirmed. And a commit that its command did not end. */
 #ifndef SERVICE_EXPIRY_H
 #define SERVICE_EXPIRY_H
 
@@ -24,10 +24,10 @@ int expiry_open(struct expiry *e);
 void expiry_close(struct expiry *e);
 
 /*
- * Takes the first end from the state; NULL (it cannot be read): nothing ends until the next look. True: some of what
- * waited for confirmation does not any more.
+ * Takes the first end from the state; NULL (it cannot be read): nothing ends until the next look. It is now where the
+ * kernel is behind the state. True: some of what waited for confirmation does not any more.
  */
-bool expiry_look(struct expiry *e, struct state *state);
+bool expiry_look(struct expiry *e, struct state *state, bool behind);
 /* Does an interface wait for confirmation, or did anything when it was looked last? */
 bool expiry_waits(const struct expiry *e, const struct context *context);
 /* The timer fired: has something ended? If not, the timer is set again. */

@@ -118,7 +118,7 @@ static void look(struct service *s, int64_t now, bool glance)
 	if (!err)
 		followers_fleet(&s->followers, state_joined(state));
 	/* It may have stood in the way of a line. */
-	if (expiry_look(&s->expiry, err ? NULL : state))
+	if (expiry_look(&s->expiry, err ? NULL : state, !err && filters && agreement(state, &live) == BEHIND))
 		again(s);
 	if (!err) {
 		struct limits limits = state_limits(state);
