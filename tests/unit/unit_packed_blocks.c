@@ -198,6 +198,7 @@ static const struct {
 	{ "gone behind what is new", false, { NEW4(1, 0, 0, ""), GONE4(1, 0, 0, ""), END } },
 	{ "one in front", true, { NEW4(1, 0, 1, "\x08"), END } },
 	{ "one that touches what follows", false, { NEW4(1, 0, 1, "\x09"), END } },
+	{ "one that touches what follows, and IPv6", false, { NEW4(1, 0, 1, "\x09"), NEW6(1, 0, 0, ""), END } },
 	{ "one that touches what follows, which is gone", true, { GONE4(1, 0, 0, ""), NEW4(1, 0, 1, "\x09"), END } },
 	{ "one behind", true, { NEW4(1, 1, 0, "\x15"), END } },
 	{ "one that touches what is before it", false, { NEW4(1, 1, 0, "\x14"), END } },
