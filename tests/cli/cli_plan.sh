@@ -272,6 +272,11 @@ draws_pictures() {
 		grep -q '^ *|  rotation is due: [0-9]* keys, [0-9]* %$' out || fail "plan $plan: $(cat out)"
 		grep -q '^ *1 |.*|' out || fail "plan $plan draws no line: $(cat out)"
 	done
+	# A page has 40 bits for each of 744 keys with their headroom, and not of one more.
+	for plan in 744=1 745=0; do
+		bloom plan --keys "${plan%=*}"
+		is "$(grep -c 'the smallest there is' out)" "${plan#*=}" "how often a page is the smallest for ${plan%=*} keys"
+	done
 	bloom -j plan --keys 1M
 	jq -e '[.rate_over_memory[][] | .[1]] | min >= 0 and max <= 1' out >/dev/null || fail "rates over memory"
 	# The curve passes what was asked for where rotation is due.

@@ -404,12 +404,39 @@ static void failures(void)
 	}
 }
 
+/* No byte above 127 stands for a slash, the first of a line neither. */
+static void the_first_byte(void)
+{
+	char text[MINISIGN_TEXT], number[16], *second;
+	size_t n;
+	int i = 0;
+
+	do {
+		snprintf(number, sizeof(number), "%d", i);
+		n = minisign_sign(&ours, i & 1, list, strlen(list), number, text);
+		text[n - 1] = '\0';
+		second = strrchr(text, '\n') + 1;
+		text[n - 1] = '\n';
+	} while (*second != '/' && ++i < 10000);
+	CHECK(*second == '/' && good(text, n), "it is none");
+	for (int byte = 128; byte < 256; byte++) {
+		*second = (char)byte;
+		CHECK(!good(text, n), "byte %d", byte);
+	}
+}
+
 static const struct ktap_case cases[] = {
-	{ "both_kinds", both_kinds }, { "by_minisign", by_minisign },
-	{ "other_keys", other_keys }, { "other_kind", other_kind },
-	{ "damaged", damaged },	      { "reasons", reasons },
-	{ "garbage", garbage },	      { "comments", comments },
-	{ "rollback", rollback },     { "keys", keys },
+	{ "the_first_byte", the_first_byte },
+	{ "both_kinds", both_kinds },
+	{ "by_minisign", by_minisign },
+	{ "other_keys", other_keys },
+	{ "other_kind", other_kind },
+	{ "damaged", damaged },
+	{ "reasons", reasons },
+	{ "garbage", garbage },
+	{ "comments", comments },
+	{ "rollback", rollback },
+	{ "keys", keys },
 	{ "failures", failures },
 };
 

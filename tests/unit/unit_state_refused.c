@@ -511,11 +511,44 @@ static void rows_that_wait(void)
 	each(operation_waiting, waiting, sizeof(waiting) / sizeof(*waiting));
 }
 
+/* What is kept beside bans is written with them: either all of it is, or nothing, and who commits is told. */
+static void commits(void)
+{
+	struct ban another = lasting;
+	uint64_t wanted = 2, bans;
+	int all = 0, refused = 0;
+
+	begin(false);
+	do {
+		struct state *s = opened(true);
+		int err;
+
+		another.first.num++;
+		ENOUGH(s && !state_ban_new(s, &another, &flag));
+		failed = false;
+		until = all++;
+		armed = true;
+		err = state_commit(s);
+		armed = false;
+		CHECK(!err || (failed && err_is(err, EIO)), "call %d: %d", all, err);
+		state_close(s);
+		wanted += !err;
+		refused += !!err;
+		s = opened(true);
+		ENOUGH(s && !state_bans_count(s, 0, &bans));
+		CHECK(bans == wanted, "call %d, %d: %llu bans, not %llu", all, err, (unsigned long long)bans,
+		      (unsigned long long)wanted);
+		state_close(s);
+	} while (failed);
+	CHECK(refused > 2, "%d of %d calls", refused, all);
+}
+
 int main(void)
 {
 	static const struct ktap_case cases[] = {
 		{ "rows", rows },
 		{ "rows that wait", rows_that_wait },
+		{ "commits", commits },
 	};
 
 	member.limits = member_limits_default;

@@ -73,7 +73,7 @@ static bool decode(void *to, size_t size, struct line from)
 {
 	size_t n;
 
-	/* libsodium 1.0.18 takes each byte above 127 for an 'A'. */
+	/* libsodium 1.0.18 takes each byte above 127 for a slash. */
 	for (size_t i = 0; i < from.length; i++)
 		if ((unsigned char)from.text[i] > 127)
 			return false;
