@@ -202,6 +202,7 @@ static void the_way_there(void)
 	tells("the way leads elsewhere", 2, true);
 	file_watch_begin(watch);
 	add("way/file", 2, false);
+	add("other", 1, true); /* for which that is asked */
 	file_watch_end(watch);
 	written("a/file");
 	tells("what is not on the way any more", 2, false);

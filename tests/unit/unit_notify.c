@@ -85,6 +85,16 @@ static int says_nothing(int fd)
 	return notify("READY=1") && !notify_watchdog() ? recv(fd, path, 1, 0) >= 0 : 2;
 }
 
+/* Its standard input is a socket, as behind inetd: nothing is written to that. */
+static int leaves_its_input_alone(int fd)
+{
+	int pair[2];
+
+	if (fd >= 0 || socketpair(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK, 0, pair) || dup2(pair[0], 0))
+		return 9;
+	return says_nothing(pair[1]);
+}
+
 static void sockets(void)
 {
 	char name[sizeof(path) + 2];
@@ -116,6 +126,7 @@ static void sockets(void)
 	CHECK(!in_process(says_nothing, -1), "x is taken for a socket");
 	unsetenv("NOTIFY_SOCKET");
 	CHECK(!in_process(says_nothing, -1), "none is taken for one");
+	CHECK(!in_process(leaves_its_input_alone, -1), "the input is taken for one");
 }
 
 static int watchdog_is(int expected)
