@@ -384,8 +384,8 @@ static void interrupted(void)
 		interrupts = 2;
 		CHECK(confined_tell(pipes[1], "answers", 7) && !interrupts, "it does not tell all");
 		c.answer = pipes[0];
-		interrupts = 2;
 		CHECK(confined_tell(pipes[1], "again", 5), "it does not tell all");
+		interrupts = 2;
 		CHECK(!confined_answer(&c, got, 7) && !interrupts && !strcmp(got, "answers"), "'%s'", got);
 		CHECK(!confined_answer(&c, got, 5) && !strcmp(got, "againrs"), "then '%s'", got);
 	}
