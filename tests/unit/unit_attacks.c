@@ -275,6 +275,27 @@ static void tell(const char *name, const struct second_of *seconds, bool ends)
 	shows_as(&shows, name);
 }
 
+/* What was counted while it did not look is no attack of the second in which it looks again. */
+static void off_and_on(void)
+{
+	static const struct second_of quiet = { 1, 1000, .strangers = 0 }, much = { 1, 1000, .over = 30000, A, SYN };
+	struct attacks a = { 0 };
+
+	shows_begin(&shows);
+	now_ms = BEGINS;
+	sums = (struct detector_sums){ .now = 5000000000 };
+	attacks_expect(&a, true);
+	second_comes(&a, &quiet);
+	attacks_expect(&a, false);
+	attacks_expect(&a, true);
+	for (int i = 0; i < 2; i++) {
+		second_comes(&a, &much);
+		print_state(&a);
+	}
+	attacks_close(&a);
+	shows_as(&shows, "off and on");
+}
+
 static void word_for_word(void)
 {
 	tell("one", one, true);
@@ -284,6 +305,7 @@ static void word_for_word(void)
 	tell("forged", forged, true);
 	tell("forged beside a flood", forged_beside, false);
 	tell("usual", usual, true);
+	off_and_on();
 }
 
 int main(void)
