@@ -399,6 +399,12 @@ static void commits(void)
 	silent = false;
 	err = state_again(s);
 	printf("  again: %d, %g\n", err, state_setting(s, "k", 0));
+	/* What was committed before it was begun again says nothing of what comes. */
+	silent = true;
+	ENOUGH(!state_commit(s) && !state_again(s));
+	CHECK(sqlite3_exec(s->db, "COMMIT", NULL, NULL, NULL) != SQLITE_OK, "SQLite may commit by itself");
+	ENOUGH(!state_again(s));
+	silent = false;
 	fails("run BEGIN", 0, 1, EIO);
 	printf("  again: %s\n", strerror(error_number(state_again(s))));
 	state_close(s);
