@@ -3,6 +3,7 @@
  * Bans of an agent beside another's of the same prefix, which end sooner and later: none of another's ends sooner than
  * it would have without the agent. At random, against a model that knows only who says what until when.
  */
+#include <math.h>
 #include <time.h>
 
 #include "base/clock.h"
@@ -616,6 +617,33 @@ static void at_random(void)
 	}
 }
 
+/* Whoever gives orders may write any number: what is kept of it can be read again, also after a start of the machine.
+ */
+static void without_measure(void)
+{
+	static const double times[] = { 366 * 86400., 6e9 - 1, 6e9, 252e9, 1e13, 1e16, 9.3e18, 1e300, HUGE_VAL };
+
+	for (size_t i = 0; i < sizeof(times) / sizeof(*times); i++) {
+		struct ban_order one = { .ttl = times[i], .reason = (char *)"x" };
+		double wanted = times[i] < 6e9 ? times[i] : 6e9;
+		struct banned banned = { 0 };
+		struct ban ban = { 0 };
+
+		begin();
+		one.prefix = at;
+		CHECK(!ban_orders(&change, &plain, NULL, &one, 1, &banned), "%g s: %s", times[i], log_last());
+		for (int how = 0; how < 3; how++) {
+			goes_on(how);
+			CHECK(!account_own(change.state, at.first, at.length, &ban) &&
+				      (double)(ban.expires - time(NULL)) > wanted - 30 &&
+				      (double)(ban.expires - time(NULL)) <= wanted + 1,
+			      "%g s, %d: it ends %lld, %s", times[i], how, (long long)ban.expires, log_last());
+		}
+		banned_free(&banned);
+		end();
+	}
+}
+
 /* What the detector has counted is not the agent's; neither is what nobody has banned. */
 static void detectors(void)
 {
@@ -683,6 +711,7 @@ static const struct ktap_case cases[] = {
 	{ "at random", at_random },
 	{ "the detector's word", detectors },
 	{ "in their order", in_their_order },
+	{ "without measure", without_measure },
 };
 
 int main(void)

@@ -123,7 +123,7 @@ void banned_free(struct banned *n)
 	free(n->former);
 }
 
-/* Two hundred years, which the kernel can count in ns. */
+/* Two hundred years: the kernel can count them in ns, and their end is a date. Orders come with any time. */
 #define TTL_MOST 6000000000
 
 /* Each has a row of its own, and a line in the log when it goes back. */
@@ -173,10 +173,11 @@ static void far_end(size_t n)
 static struct ban ban_asked(int64_t now, int64_t clock, double ttl, const char *why)
 {
 	struct ban asked = { .added = now };
+	int64_t seconds = ttl < TTL_MOST ? (int64_t)ttl : TTL_MOST;
 
 	if (ttl > 0) {
-		asked.expires = now + (int64_t)ttl;
-		asked.due = clock + (ttl < TTL_MOST ? (int64_t)ttl : TTL_MOST) * 1000000000;
+		asked.expires = now + seconds;
+		asked.due = clock + seconds * 1000000000;
 	}
 	snprintf(asked.reason, sizeof(asked.reason), "%s", why ? why : "");
 	clean_text(asked.reason);
