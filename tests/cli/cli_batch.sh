@@ -147,6 +147,14 @@ slow_batch() {
 	verdicts 45.0.0.5=drop
 }
 
+# Who owns a list's file may put a pipe in its place: others' commands wait for the batch, and it for nobody.
+waits_for_no_file() {
+	mkfifo pipe
+	echo 'load mine pipe' >commands
+	expect 2 timeout 30 "$XDP_BLOOM" batch commands
+	one_line "commands:1: pipe: not a regular file; nothing was loaded"
+}
+
 checks_a_batch() {
 	bloom add 45.0.0.1
 	printf 'add 45.0.0.2\nload mine nowhere\n' >commands
@@ -341,4 +349,4 @@ from_windows() {
 	bloom flush
 }
 
-run_cases from_windows checks_and_ends how_far says_what_is_allowed checks_as_the_verb batches warns refusals lines_of_a_batch slow_batch checks_a_batch counted_on guards_of_a_batch begins_anew
+run_cases from_windows checks_and_ends how_far says_what_is_allowed checks_as_the_verb batches warns refusals lines_of_a_batch slow_batch waits_for_no_file checks_a_batch counted_on guards_of_a_batch begins_anew

@@ -60,7 +60,7 @@ ends_with_what_has_no_end() {
 		one_line "link: File too large"
 		echo "load list '$WORK/link'" >commands
 		expect 2 timeout 60 "$XDP_BLOOM" batch commands
-		one_line "link: File too large"
+		one_line "link: not a regular file"
 	done
 	bloom load list /dev/null --force
 }

@@ -264,6 +264,13 @@ static void files(void)
 	loads();
 	its.line = true;
 	loads();
+	its.check = 0;
+	loads();
+	mode = S_IFREG | 0644;
+	loads();
+	failing = "open";
+	failing_with = -EAGAIN;
+	loads();
 }
 
 static void input(void)

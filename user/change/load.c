@@ -62,10 +62,10 @@ static bool is_hidden(const struct load *l, const struct stat *st)
 	return !(st->st_mode & S_IROTH) && strcmp(real, l->source.path) != 0;
 }
 
-/* The service cannot wait for a pipe's writer, and checking a line must not use up what the line would read later. */
+/* The service waits for nobody; neither do lines of a batch, under its lock, and their check must use nothing up. */
 static bool wants_file(const struct load *l)
 {
-	return l->options->if_changed || (l->context->check && l->context->line);
+	return l->options->if_changed || l->context->line;
 }
 
 /* Opened once, so that the text that is kept is the text that was read. */
@@ -100,7 +100,9 @@ static int open_file(struct load *l)
 		l->text = standard_keep(fd);
 	}
 	close_fd(fd);
-	if (!why && err_is(l->text, ENOENT) && !strncmp(l->path, "file://", 7))
+	if (!why && err_is(l->text, EAGAIN))
+		why = "another process holds it (a lease), and was told to let it go; try again";
+	else if (!why && err_is(l->text, ENOENT) && !strncmp(l->path, "file://", 7))
 		why = "a file is named by its path alone, without file://";
 	else if (!why && err_is(l->text, ENOENT) && strstr(l->path, "://"))
 		why = "neither a file nor a URL that can be fetched: https:// is";
