@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
@@ -30,6 +31,17 @@ static unsigned int lacks;
 static const char *memory_text; /* NULL: what this machine has */
 static dev_t device;		/* what the file is; 0: what it is */
 static bool block;
+static uint64_t more; /* what else there is to read, which nobody keeps */
+static bool keeps_none;
+
+static ssize_t given_read(int fd, void *to, size_t n)
+{
+	if (!more)
+		return read(fd, to, n);
+	n = n < more ? n : more;
+	more -= n;
+	return (ssize_t)n;
+}
 
 static FILE *given_file(void)
 {
@@ -46,7 +58,7 @@ static int given_memory(const char *name, unsigned int flags)
 static size_t given_write(const void *bytes, size_t size, size_t n, FILE *file)
 {
 	errno = ENOSPC;
-	return fwrite(bytes, size, lacks & FULL ? n - 1 : n, file);
+	return keeps_none ? n : fwrite(bytes, size, lacks & FULL ? n - 1 : n, file);
 }
 
 static int given_seek(FILE *file, long to, int whence)
@@ -81,6 +93,7 @@ static int given_stat(int fd, struct stat *st)
 #define tmpfile	     given_file
 #define memfd_create given_memory
 #define fwrite	     given_write
+#define read	     given_read
 #define fdopen	     given_stream
 #define fseek	     given_seek
 #define dup	     given_dup
@@ -89,6 +102,7 @@ static int given_stat(int fd, struct stat *st)
 #undef tmpfile
 #undef memfd_create
 #undef fwrite
+#undef read
 #undef dup
 #undef fstat
 
@@ -200,6 +214,45 @@ static void endless(void)
 	}
 }
 
+/* Who owns a list's file may put a pipe there, and write for ever. */
+static void too_long(void)
+{
+	static const char *const little = "MemAvailable: 2000 kB\n";
+	static const struct {
+		unsigned int lacks;
+		const char *free;
+		uint64_t bytes;
+		const char *said; /* NULL: so much is kept */
+	} known[] = {
+		{ 0, NULL, 1 << 30, NULL },
+		{ 0, NULL, (1 << 30) + 1, "more than 1.1 GB, " },
+		{ 0, little, 1 << 30, NULL },
+		{ NO_DISK, NULL, 1 << 30, NULL },
+		{ NO_DISK, little, 1024000, NULL },
+		{ NO_DISK, little, 1024001, "more than 1.0 MB, " },
+		{ NO_DISK, NULL, 1ULL << 60, "more than 1.1 GB, " },
+	};
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++) {
+		int from = file_of("", 0), fd;
+
+		lacks = known[i].lacks;
+		memory_text = known[i].free;
+		more = known[i].bytes;
+		keeps_none = true;
+		fd = standard_keep(from);
+		CHECK(known[i].said ? err_is(fd, EFBIG) && strstr(reason(fd), known[i].said) : fd >= 0,
+		      "%llu bytes: %s", (unsigned long long)known[i].bytes, fd < 0 ? reason(fd) : "kept");
+		close(from);
+		if (fd >= 0)
+			close(fd);
+	}
+	lacks = 0;
+	memory_text = NULL;
+	more = 0;
+	keeps_none = false;
+}
+
 static void free_memory(void)
 {
 	static const struct {
@@ -223,11 +276,9 @@ static void free_memory(void)
 int main(void)
 {
 	static const struct ktap_case cases[] = {
-		{ "one reads it", one_reader },
-		{ "copies of what can be read once", copies },
-		{ "no copies", no_copies },
-		{ "what has no end", endless },
-		{ "how much memory is free", free_memory },
+		{ "one reads it", one_reader },	  { "copies of what can be read once", copies },
+		{ "no copies", no_copies },	  { "what has no end", endless },
+		{ "what is too long", too_long }, { "how much memory is free", free_memory },
 	};
 
 	return ktap_run(cases, sizeof(cases) / sizeof(*cases));

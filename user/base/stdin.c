@@ -2,6 +2,7 @@
 #include "base/stdin.h"
 
 #include <errno.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -10,6 +11,11 @@
 
 #include "base/context.h"
 #include "base/log.h"
+#include "base/memory.h"
+#include "base/out.h"
+
+/* As much as a list that is fetched may have, at most. */
+#define KEPT_MOST ((uint64_t)1 << 30)
 
 static bool taken;
 
@@ -28,12 +34,14 @@ void standard_again(void)
 	taken = false;
 }
 
-/* On the disk, as it may be large; where there is no place for it, in memory. */
-static FILE *file_without_name(void)
+/* On the disk, as it may be large; where there is no place for it, in memory: half of what is free. */
+static FILE *file_without_name(uint64_t *most)
 {
 	FILE *file = tmpfile();
 	int fd = file ? -1 : memfd_create("copy", MFD_CLOEXEC);
+	uint64_t half = fd < 0 ? 0 : memory_available() / 2;
 
+	*most = half && half < KEPT_MOST ? half : KEPT_MOST;
 	if (file)
 		return file;
 	file = fd < 0 ? NULL : fdopen(fd, "w+");
@@ -51,8 +59,17 @@ static bool is_endless(int fd)
 	       (minor(st.st_rdev) == 5 || (minor(st.st_rdev) >= 7 && minor(st.st_rdev) <= 9));
 }
 
+static int because_long(uint64_t most)
+{
+	char text[BYTES_TEXT_MAX];
+
+	return because(-EFBIG, "more than %s, the most that is copied of a pipe, or of a file with --key",
+		       bytes_text(text, most));
+}
+
 int standard_keep(int from)
 {
+	uint64_t most, kept = 0;
 	FILE *copy;
 	char buf[1 << 16];
 	ssize_t got;
@@ -60,14 +77,16 @@ int standard_keep(int from)
 
 	if (is_endless(from))
 		return -EFBIG;
-	copy = file_without_name();
+	copy = file_without_name(&most);
 	if (!copy)
 		return -errno;
-	while ((got = read(from, buf, sizeof(buf))) > 0)
+	while ((got = read(from, buf, sizeof(buf))) > 0 && (kept += (uint64_t)got) <= most)
 		if (fwrite(buf, 1, (size_t)got, copy) != (size_t)got)
 			break;
-	fd = got || fseek(copy, 0, SEEK_SET) ? -1 : dup(fileno(copy));
-	fd = fd < 0 ? -errno : fd;
+	if (kept > most)
+		fd = because_long(most);
+	else if (got || fseek(copy, 0, SEEK_SET) || (fd = dup(fileno(copy))) < 0)
+		fd = -errno;
 	fclose(copy);
 	return fd;
 }

@@ -11,8 +11,8 @@ int standard_input(const struct context *context);
 void standard_again(void);
 
 /*
- * A copy of what can be read only once, as a descriptor at its beginning; or -errno. Call it before taking a lock: the
- * writer may be slow.
+ * A copy of what can be read only once, as a descriptor at its beginning; or -errno, with the reason recorded where it
+ * is too long: 1 GiB is the most. Call it before taking a lock: the writer may be slow.
  */
 int standard_keep(int from);
 

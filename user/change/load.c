@@ -110,7 +110,7 @@ static int open_file(struct load *l)
 		why = "an address, not a file; to ban it: xdp-bloom add";
 	else if (!why && err_is(l->text, ENOENT) && !access(l->name, F_OK))
 		why = "no such file, but one is called as the list: the name comes first, then the file";
-	return l->text < 0 ? because(l->text, "%s: %s", l->path, why ? why : errno_text(l->text)) : 0;
+	return l->text < 0 ? because(l->text, "%s: %s", l->path, why ? why : reason(l->text)) : 0;
 }
 
 /* A list that is signed is checked before its reader sees it, each time by hand: whoever follows files cannot. */

@@ -108,7 +108,7 @@ static int open_file(const char *path, FILE **file)
 		fclose(*file);
 	*file = NULL;
 	if (fd < 0)
-		return because(fd, "%s: %s", input ? "standard input" : path, errno_text(fd));
+		return because(fd, "%s: %s", input ? "standard input" : path, reason(fd));
 	*file = fdopen(fd, "r");
 	return *file ? 0 : because(-errno, "%s: %s", input ? "standard input" : path, strerror(errno));
 }

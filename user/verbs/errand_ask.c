@@ -254,7 +254,7 @@ bool errand_sent(const struct call *call, int input, int *status)
 	/* Whoever is connected is waited for, and input may take its time: first the one, then the other. */
 	err = keep_input(input);
 	if (err) {
-		*status = fail("standard input: %s", errno_text(err));
+		*status = fail("standard input: %s", reason(err));
 		return true;
 	}
 	fd = is_much(input) ? -1 : reach(&address);
