@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/close_fd.h"
 #include "base/log.h"
+#include "base/stdin.h"
 #include "base/trusted_dir.h"
 #include "change/feed.h"
 #include "change/guard_rails.h"
@@ -36,7 +37,7 @@ static struct shows shows = { .file = "tests/unit/unit_feed.txt",
 #define URL  "https://example.net/drop.txt"
 #define DATE 1800000000
 
-enum { HEADERS = 10, BODY, SIGNATURE, LIST, BESIDE }; /* descriptors */
+enum { HEADERS = 10, BODY, SIGNATURE, LIST, BESIDE, COPY }; /* descriptors */
 
 static const char *failing; /* the step that does */
 static int failing_with;
@@ -86,6 +87,11 @@ static int given_verify(const char *key, int list, int signature, struct fetch_a
 					 .signed_at = 7,
 					 .version = 8 };
 	return err;
+}
+
+static int given_keep(int from)
+{
+	return step("a copy of %d", from) ?: COPY;
 }
 
 static int given_key(char key[PUBLIC_KEY_MAX], const char *key_or_file)
@@ -138,6 +144,7 @@ static off_t given_lseek(int fd, off_t to, int whence)
 
 #define fetch_ask	given_ask
 #define fetch_verify	given_verify
+#define standard_keep	given_keep
 #define public_key_read given_key
 #define proxy_read	given_proxy
 #define open_trusted	given_trusted
@@ -274,8 +281,9 @@ static void answered(void)
 
 static void each_fails(void)
 {
-	static const char *const each[] = { "read the key",	   "by which", "open", "is 10", "ask " URL ",",
-					    "ask " URL ".minisig", "verify" };
+	static const char *const each[] = {
+		"read the key", "by which", "open", "is 10", "ask " URL ",", "a copy", "ask " URL ".minisig", "verify"
+	};
 	char url[FETCH_URL_MAX];
 
 	for (size_t i = 0; i < sizeof(each) / sizeof(each[0]); i++) {

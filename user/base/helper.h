@@ -27,7 +27,7 @@ struct helper {
  * *pid: the child; 0: there is none to wait for.
  */
 int helper_start(const struct helper *helper, pid_t *pid);
-/* Ends it. */
+/* Ends a child; another is told nothing more, and may live on. */
 void helper_stop(int fd, pid_t pid);
 
 #endif

@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/close_fd.h"
 #include "base/log.h"
+#include "base/stdin.h"
 #include "base/trusted_dir.h"
 #include "change/guard_rails.h"
 #include "fetch/client.h"
@@ -75,6 +76,19 @@ static int verify(const char *key, int list, int signature, const char *from, st
 	answer->version = checked.version;
 	snprintf(answer->comment, sizeof(answer->comment), "%s", checked.comment);
 	return 0;
+}
+
+/*
+ * Who fetched it may be no child of ours, and live on with a descriptor of the body: nobody else has one of the copy
+ * that is checked and read.
+ */
+static int make_own(int *body, const char *url)
+{
+	int own = standard_keep(*body);
+
+	close_fd(*body);
+	*body = own;
+	return own < 0 ? because(own, "%.300s: %s", url, reason(own)) : 0;
 }
 
 /* The list has come: its signature, from beside it. */
@@ -184,6 +198,8 @@ int feed_open(const struct feed_options *o, const char *url, uint64_t most, cons
 	else if (body < 0)
 		err = because(-EIO, "%.300s: %s%s", url, answer->why,
 			      answer->too_long ? "; 'tune --fetch-most' sets how long it may be" : "");
+	if (!err && o->key)
+		err = make_own(&body, url);
 	if (!err && o->key) {
 		if (headers >= 0)
 			lseek(headers, 0, SEEK_SET);

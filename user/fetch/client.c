@@ -59,7 +59,7 @@ static int hear(int from, const struct fetch_request *request, struct fetch_answ
 	return 0;
 }
 
-/* After its end, so that nothing is written to it any more. */
+/* After its end; one that is no child of ours may live on, and still write to it. */
 static int check_body(int body, const struct fetch_answer *answer)
 {
 	struct stat st;
@@ -71,7 +71,7 @@ static int check_body(int body, const struct fetch_answer *answer)
 	return 0;
 }
 
-/* A process for one answer; it has ended when this returns. */
+/* A process for one answer; it has ended when this returns, if it is a child of ours. */
 static int ask(const struct fetch_request *request, int body, int also, struct fetch_answer *answer)
 {
 	pid_t pid;
