@@ -200,19 +200,19 @@ other_pins() {
 	bloom add 46.0.0.1
 	echo "add 198.51.100.77" >lines
 	# shellcheck disable=SC2016 # for the shell there
-	nowhere "pinned in another BPF file system" unshare --mount sh -c 'mount -t bpf bpf /sys/fs/bpf; "$@"' there
+	nowhere "pinned elsewhere than in" unshare --mount sh -c 'mount -t bpf bpf /sys/fs/bpf; "$@"' there
 	if [ "${1:-}" = served ]; then
 		: >conf
 		ready
 		# shellcheck disable=SC2016 # for the shell there
-		nowhere "pinned in another BPF file system" unshare --mount sh -c 'mount -t bpf bpf /sys/fs/bpf; "$@"' there
+		nowhere "pinned elsewhere than in" unshare --mount sh -c 'mount -t bpf bpf /sys/fs/bpf; "$@"' there
 		stop
 	fi
 	# With the rights of the service alone nobody is told whether the other filter is there still.
 	# shellcheck disable=SC2016 # for the shell there
 	expect 2 unshare --mount sh -c 'mount -t bpf bpf /sys/fs/bpf; exec setpriv --bounding-set -all,+bpf,+net_admin,+perfmon \
 		--inh-caps -all,+bpf,+net_admin,+perfmon "$@"' there "$XDP_BLOOM" add 198.51.100.78
-	one_line "pinned in another BPF file system"
+	one_line "pinned elsewhere than in"
 	# Whose filter is gone begins anew, without a question: a container that has been started again.
 	umount /sys/fs/bpf
 	mount -t bpf bpf /sys/fs/bpf
@@ -223,4 +223,31 @@ other_pins() {
 	send 0 -b banned -c clean
 }
 
-run_cases ports "ports served" scope names moves ends hidden "hidden served" other_pins "other_pins served"
+# Another directory of the same BPF file system: a container that has only that, or -B forgotten.
+other_directory() {
+	filtering bad
+	if [ "${1:-}" = served ]; then
+		: >conf
+		ready
+	fi
+	expect 2 "$XDP_BLOOM" -B "$bpffs-2" add 198.51.100.77
+	one_line "pinned elsewhere than in $bpffs-2"
+	[ ! -e "$bpffs-2" ] || fail "what it has made there stays"
+	# shellcheck disable=SC2016 # for the shell there
+	expect 2 unshare --mount sh -c 'mount --bind "$XDP_BLOOM_BPFFS" /sys/fs/bpf; "$@"' there "$XDP_BLOOM" add 198.51.100.77
+	one_line "pinned elsewhere than in $bpffs"
+	[ ! -e "$bpffs/${bpffs##*/}" ] || fail "what it has made within stays"
+	is "$(get . bans)" '[]' "what is banned"
+	send 0 -b banned -c clean
+	if [ "${1:-}" = served ]; then
+		stop
+	fi
+	# What is gone keeps nobody out, though the kernel lets go of it a little later.
+	rm -r "${bpffs:?}"
+	bloom add 198.51.100.77
+	banned 198.51.100.77
+	bloom restore
+	send 0 -b banned -c clean
+}
+
+run_cases ports "ports served" scope names moves ends hidden "hidden served" other_pins "other_pins served" other_directory "other_directory served"

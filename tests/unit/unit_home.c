@@ -2,6 +2,7 @@
 /* Where the filter of a state is: at these pins or at others, in this network namespace or in another. All is made up.
  */
 #include <errno.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,7 +29,8 @@ static struct {
 static struct context its_context;
 static struct change its_change;
 static unsigned long device, its_network, its_slot, alive;
-static bool no_pins, no_network;
+static bool no_pins, no_network, its_root;
+static int moments, ends_at; /* that it waits, and after which of them what was removed is gone */
 static char said[400];
 static int attached, gone, moved, list_err, written, fails_at, warned;
 
@@ -78,6 +80,14 @@ static int given_list(const struct context *of, struct attachment **list, size_t
 	return 0;
 }
 
+static int given_poll(void *none, unsigned int n, int ms)
+{
+	CHECK(!none && !n && ms > 0 && ms < 100, "it waits for %u for %d ms", n, ms);
+	if (++moments == ends_at)
+		alive = 0;
+	return 0;
+}
+
 __attribute__((format(printf, 1, 2))) static void given_warn(const char *fmt, ...)
 {
 	char text[200];
@@ -97,6 +107,8 @@ __attribute__((format(printf, 1, 2))) static void given_warn(const char *fmt, ..
 #define clock_boot_number()		      BOOT
 #define pin_shared_id(of, name) \
 	((const struct context *)&its_context == (of) && !strcmp(name, "slot") ? (__u32)its_slot : 0)
+#define pin_root_calls(of, id)	   ((const struct context *)&its_context == (of) && its_root && (id) == 17)
+#define poll(none, n, ms)	   given_poll(none, n, ms)
 #define pin_shared_lives(id, name) ((id) == alive && !strcmp(name, "slot"))
 #define warn			   given_warn
 #include "change/home.c"
@@ -107,7 +119,7 @@ static int looks(void)
 	int err;
 
 	its_change = (struct change){ .context = &its_context, .state = STATE, .live.err = its_change.live.err };
-	written = warned = 0;
+	written = warned = moments = 0;
 	err = home_look(&its_change);
 	home_say(&its_context);
 	CHECK(warned == its_context.abroad, "%d warnings, abroad: %d", warned, its_context.abroad);
@@ -131,7 +143,8 @@ static void begins(void)
 	device = 40;
 	its_network = 4026531840;
 	its_slot = alive = 0;
-	no_pins = no_network = false;
+	no_pins = no_network = its_root = false;
+	ends_at = 0;
 	attached = gone = moved = list_err = fails_at = 0;
 }
 
@@ -165,7 +178,7 @@ static void at_home(void)
 	kept_is(40, 18, BOOT, 4026531840);
 	CHECK(!home_settle(&its_change) && written == 4, "it is written again: %d", written);
 	/* The pins went, and others came in the same place. */
-	its_slot = 0;
+	its_slot = alive = 0;
 	its_change.live.err = -ENOENT;
 	CHECK(!looks() && written == 3, "pins are gone: %d written", written);
 	kept_is(40, 0, BOOT, 4026531840);
@@ -188,7 +201,7 @@ static void at_other_pins(void)
 		device = 41;
 		its_slot = live ? 23 : 0;
 		its_change.live.err = live ? 0 : -ENOENT;
-		CHECK(looks() == EXDEV && !written, "at other pins: %d written", written);
+		CHECK(looks() == EXDEV && !written && !moments, "at other pins: %d written", written);
 		kept_is(40, 17, BOOT, 4026531840);
 		CHECK(strstr(said, "/pins") != NULL, "it says: %s", said);
 		/* The same, pinned there, too. */
@@ -202,6 +215,40 @@ static void at_other_pins(void)
 		CHECK(!looks(), "refused though it settles");
 		kept_is(42, 23, BOOT, 4026531840);
 	}
+}
+
+/* Of the same file system; with nothing there, or what filters for others. */
+static void in_another_directory(void)
+{
+	for (int live = 0; live < 2; live++) {
+		if (!filters())
+			return;
+		its_slot = live ? 23 : 0;
+		its_change.live.err = live ? 0 : -ENOENT;
+		CHECK(looks() == EXDEV && !written && moments > 10, "%d written after %d moments", written, moments);
+		kept_is(40, 17, BOOT, 4026531840);
+		CHECK(strstr(said, "/pins") != NULL, "it says: %s", said);
+		/* They were removed here. */
+		ends_at = 3;
+		CHECK(!looks() && moments == 3, "refused though it is gone, after %d moments", moments);
+		kept_is(40, its_slot, BOOT, 4026531840);
+		filters();
+		its_slot = live ? 23 : 0;
+		its_change.live.err = live ? 0 : -ENOENT;
+		its_context.settles = true;
+		CHECK(!looks() && !moments, "refused though it settles");
+		/* The slot alone was removed. */
+		filters();
+		its_slot = live ? 23 : 0;
+		its_change.live.err = live ? 0 : -ENOENT;
+		its_root = true;
+		CHECK(!looks() && !moments, "refused where its root is");
+		kept_is(40, its_slot, BOOT, 4026531840);
+	}
+	/* What could be found, and cannot be asked for now. */
+	filters();
+	its_slot = 0;
+	CHECK(!looks() && !written && !moments, "%d written where the slot is not seen", written);
 }
 
 /* What has ended, whatever has its number by now, keeps nobody out. */
@@ -280,6 +327,7 @@ int main(void)
 	static const struct ktap_case cases[] = {
 		{ "at home", at_home },
 		{ "at other pins", at_other_pins },
+		{ "in another directory", in_another_directory },
 		{ "what has ended", what_has_ended },
 		{ "in another network", in_another_network },
 		{ "what cannot be seen", what_cannot_be_seen },

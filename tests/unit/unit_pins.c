@@ -631,7 +631,8 @@ static void roots(void)
 	for (size_t i = 0; i < 4; i++) {
 		snprintf(root->program.name, sizeof(root->program.name), "%.15s", names[i]);
 		opened(names[i], pin_root(&own_context, &frags));
-		printf(" with frags: %d\n", frags);
+		printf(" with frags: %d, calls 5: %d, 6: %d\n", frags, pin_root_calls(&own_context, 5),
+		       pin_root_calls(&own_context, 6));
 	}
 	snprintf(root->program.name, sizeof(root->program.name), ROOT_FRAGS);
 	snprintf(root->map.name, sizeof(root->map.name), ROOT_FRAGS);

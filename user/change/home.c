@@ -2,6 +2,7 @@
 #include "change/home.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 
@@ -12,11 +13,34 @@
 #include "kernel/pins.h"
 #include "state/settings.h"
 
+/* In ms. */
+#define LET_GO	    1000
+#define LET_GO_TURN 10
+
 static int keep_pins(struct state *state, double pins, __u32 slot, double boot)
 {
 	return state_set(state, SETTING_PINS, pins) ?:
 	       state_set(state, SETTING_SLOT, slot) ?:
 	       state_set(state, SETTING_SLOT_BOOT, boot);
+}
+
+/*
+ * May the slot of that number be called by what is pinned elsewhere? Of what was removed here the kernel lets go a
+ * little later, and tells nobody; where that was another file system, nothing was removed.
+ */
+static bool lives_elsewhere(const struct context *context, __u32 slot, bool another)
+{
+	int waited = 0;
+
+	if (pin_root_calls(context, slot))
+		return false;
+	while (pin_shared_lives(slot, PIN_SLOT)) {
+		if (another || waited == LET_GO)
+			return true;
+		poll(NULL, 0, LET_GO_TURN);
+		waited += LET_GO_TURN;
+	}
+	return false;
 }
 
 /*
@@ -33,15 +57,16 @@ static int look_at_pins(struct change *change)
 	struct stat is;
 	__u32 slot;
 
-	if (stat(context->bpffs, &is) || (was && pins == (double)is.st_dev && !change->live.err))
+	if (stat(context->bpffs, &is))
 		return 0;
 	slot = pin_shared_id(context, PIN_SLOT);
-	if (was && slot == was && pins == (double)is.st_dev)
+	/* Of a filter that was found a moment ago the slot cannot be asked for: then it is that one. */
+	if (was && pins == (double)is.st_dev && (slot == was || (!slot && !change->live.err)))
 		return 0;
-	if (was && slot != was && pins != (double)is.st_dev && !context->settles && pin_shared_lives(was, PIN_SLOT))
+	if (was && slot != was && !context->settles && lives_elsewhere(context, was, pins != (double)is.st_dev))
 		return because(-EXDEV,
-			       "the filter in force is pinned in another BPF file system than the one at %s: do this "
-			       "where it is seen, or 'xdp-bloom restore' puts one into force here",
+			       "the filter in force is pinned elsewhere than in %s: do this where it is seen, or "
+			       "'xdp-bloom restore' puts one into force here",
 			       context->bpffs);
 	/* Where there was nothing yet, there is nothing to keep. */
 	return slot || was ? keep_pins(change->state, (double)is.st_dev, slot, boot) : 0;

@@ -354,6 +354,17 @@ int pin_root_of(const struct context *context, unsigned int match, bool bare)
 	return err ?: fd;
 }
 
+bool pin_root_calls(const struct context *context, __u32 slot)
+{
+	struct pinned is;
+	bool frags, it;
+	int fd = pin_root(context, &frags);
+
+	it = fd >= 0 && !pinned_info(fd, &is) && pinned_uses(&is, slot);
+	close_fd(fd);
+	return it;
+}
+
 int pins_are_ours(const struct context *context)
 {
 	int err = 0;

@@ -81,6 +81,8 @@ bool pin_shared_lives(__u32 id, const char *name);
 #define ROOT_BEGINS "xdp_bloom_" /* all of them, and those on trial */
 #define ROOT_FRAGS  "xdp_bloom_frags"
 int pin_root(const struct context *context, bool *frags);
+/* Is that one here, and calls the slot of that number? */
+bool pin_root_calls(const struct context *context, __u32 slot);
 /* That of another match, or of interfaces without a link's header: -ENOENT where there is none, or its slot is another.
  */
 #define ROOT_BARE "xdp_bloom_bare"
