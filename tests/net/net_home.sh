@@ -84,6 +84,37 @@ ports() {
 	kill "$away"
 }
 
+# A bridge of that name is there, too, while the one at home has no port yet.
+ports_to_come() {
+	veth 0
+	ip link add edgetop type bridge 2>/dev/null || skip "the kernel has no bridges"
+	ip link set edgetop up
+	a_list
+	bloom load bad list --bogons=keep
+	bloom attach edgetop --ports
+	away
+	nsenter --net="/proc/$away/ns/net" sh -ec 'ip link add edgetop type bridge
+		ip link set lan9 master edgetop'
+	there 0 add 198.51.100.77
+	banned 198.51.100.77
+	is "$(nsenter --net="/proc/$away/ns/net" ip -j link show lan9 | jq '.[0]|has("xdp")')" false "whether the other's port is filtered"
+	ip link set edge0 master edgetop
+	bloom add 198.51.100.78
+	! grep -q "$elsewhere" err || fail "it is not at home: $(cat err)"
+	banned 198.51.100.78
+	send 0 -b banned -c clean
+	ip link set edge0 nomaster
+	bloom rotate
+	# Who wants it there says so.
+	expect 0 nsenter --net="/proc/$away/ns/net" "$XDP_BLOOM" restore
+	expect 0 nsenter --net="/proc/$away/ns/net" "$XDP_BLOOM" rotate
+	! grep -q "$elsewhere" err || fail "it is not at home where 'restore' was run: $(cat err)"
+	is "$(get '[.interfaces[]|[.name,.moved]]' show)" '[["lan9",true]]' "what is filtered there"
+	expect 0 "$XDP_BLOOM" rotate
+	grep -q "$elsewhere" err || fail "it is at home here, too: $(cat err)"
+	kill "$away"
+}
+
 # The number of an interface in a list's scope is one of the network here.
 scope() {
 	veth 0
@@ -250,4 +281,4 @@ other_directory() {
 	send 0 -b banned -c clean
 }
 
-run_cases ports "ports served" scope names moves ends hidden "hidden served" other_pins "other_pins served" other_directory "other_directory served"
+run_cases ports "ports served" ports_to_come scope names moves ends hidden "hidden served" other_pins "other_pins served" other_directory "other_directory served"

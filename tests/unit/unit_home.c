@@ -14,7 +14,9 @@
 #include "change/change.h"
 #include "kernel/attach.h"
 #include "ktap.h"
+#include "state/ports.h"
 #include "state/settings.h"
+#include "state/state.h"
 
 #define STATE ((struct state *)&kept)
 #define BOOT  4503599627370495
@@ -32,7 +34,7 @@ static unsigned long device, its_network, its_slot, alive;
 static bool no_pins, no_network, its_root;
 static int moments, ends_at; /* that it waits, and after which of them what was removed is gone */
 static char said[400];
-static int attached, gone, moved, list_err, written, fails_at, warned;
+static int attached, gone, moved, list_err, written, fails_at, warned, entries, port_rules, kept_err;
 
 static double *setting(struct state *state, const char *name)
 {
@@ -80,6 +82,14 @@ static int given_list(const struct context *of, struct attachment **list, size_t
 	return 0;
 }
 
+static int given_kept(struct state *state, struct interface_info **list, size_t *n, int kept_n)
+{
+	CHECK(state == STATE, "another state");
+	*list = calloc(1, sizeof(**list));
+	*n = (size_t)kept_n;
+	return kept_err;
+}
+
 static int given_poll(void *none, unsigned int n, int ms)
 {
 	CHECK(!none && !n && ms > 0 && ms < 100, "it waits for %u for %d ms", n, ms);
@@ -104,6 +114,8 @@ __attribute__((format(printf, 1, 2))) static void given_warn(const char *fmt, ..
 #define state_set			      given_set
 #define stat(path, is)			      given_stat(path, is)
 #define attach_list			      given_list
+#define state_interfaces(state, list, n)      given_kept(state, list, n, entries)
+#define state_ports(state, list, n)	      given_kept(state, list, n, port_rules)
 #define clock_boot_number()		      BOOT
 #define pin_shared_id(of, name) \
 	((const struct context *)&its_context == (of) && !strcmp(name, "slot") ? (__u32)its_slot : 0)
@@ -145,7 +157,7 @@ static void begins(void)
 	its_slot = alive = 0;
 	no_pins = no_network = its_root = false;
 	ends_at = 0;
-	attached = gone = moved = list_err = fails_at = 0;
+	attached = gone = moved = list_err = fails_at = entries = port_rules = kept_err = 0;
 }
 
 /* With one interface, at these pins. */
@@ -306,6 +318,34 @@ static void in_another_network(void)
 	}
 }
 
+/* None is filtered, and these are to be. */
+static void none_just_now(void)
+{
+	for (int how = 0; how < 3; how++)
+		for (int known = 0; known < 2; known++) {
+			double before = known ? 4026531999 : 0;
+
+			begins();
+			kept[3].value = before;
+			entries = how == 0;
+			port_rules = how == 1;
+			attached = gone = how == 2; /* one is gone, and is not to be filtered any more */
+			CHECK(!looks() && its_context.abroad == (known && how < 2), "%d: abroad %d", how,
+			      its_context.abroad);
+			CHECK(!home_settle(&its_change), "it cannot settle");
+			kept_is(0, 0, 0, known && how < 2 ? before : 4026531840);
+			kept[3].value = before;
+			its_context.settles = true;
+			CHECK(!looks() && !its_context.abroad, "%d: it settles, and is abroad", how);
+			CHECK(!home_settle(&its_change), "it cannot settle");
+			kept_is(0, 0, 0, 4026531840);
+		}
+	begins();
+	kept[3].value = 4026531999;
+	kept_err = because(-EIO, "it cannot be read");
+	CHECK(looks() == EIO, "a state that cannot be read is of no network");
+}
+
 static void what_cannot_be_seen(void)
 {
 	begins();
@@ -330,6 +370,7 @@ int main(void)
 		{ "in another directory", in_another_directory },
 		{ "what has ended", what_has_ended },
 		{ "in another network", in_another_network },
+		{ "none just now", none_just_now },
 		{ "what cannot be seen", what_cannot_be_seen },
 	};
 

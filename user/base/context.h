@@ -24,7 +24,7 @@ struct context {
 	unsigned long long generation; /* in force when the command's change ended; 0: not known */
 	bool unchanged;		       /* all was as the command wants it: that is no event */
 	bool settles;		       /* what it puts into force is in force here, wherever something was */
-	bool abroad;		       /* what is filtered is in another network namespace (change/home.h) */
+	bool abroad;		       /* what is to be filtered is in another network namespace (change/home.h) */
 	bool waits;		       /* some of what it did goes back unless it is confirmed */
 	struct change *joined;	       /* all changes are this one: change_join() */
 	char *const *words;	       /* as it was called, from the verb on; NULL: it is no whole command */

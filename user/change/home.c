@@ -11,7 +11,9 @@
 #include "change/change.h"
 #include "kernel/attach.h"
 #include "kernel/pins.h"
+#include "state/ports.h"
 #include "state/settings.h"
+#include "state/state.h"
 
 /* In ms. */
 #define LET_GO	    1000
@@ -88,6 +90,19 @@ static int count(const struct context *context, size_t *here, size_t *away)
 	return err;
 }
 
+/* Is any interface to be filtered, or the ports of one? */
+static int asks_for_any(struct state *state, bool *any)
+{
+	struct interface_info *interfaces = NULL, *rules = NULL;
+	size_t n = 0, rules_n = 0;
+	int err = state_interfaces(state, &interfaces, &n) ?: state_ports(state, &rules, &rules_n);
+
+	free(interfaces);
+	free(rules);
+	*any = n || rules_n;
+	return err;
+}
+
 /* A change that changes nothing else writes nothing. */
 static int here_from_now_on(struct change *change, double network)
 {
@@ -97,7 +112,10 @@ static int here_from_now_on(struct change *change, double network)
 		       : state_set(change->state, SETTING_NETWORK, network);
 }
 
-/* Where interfaces are filtered in two of them, home is the first, until 'restore' is run in the other. */
+/*
+ * Where interfaces are filtered in two of them, home is the first, until 'restore' is run in the other. So it is where
+ * none is filtered just now, as the names that the state has are names there.
+ */
 static int look_at_network(struct change *change)
 {
 	double network = state_setting(change->state, SETTING_NETWORK, 0);
@@ -113,7 +131,7 @@ static int look_at_network(struct change *change)
 	if (here && (!away || context->settles || network <= 0))
 		return here_from_now_on(change, (double)is.st_ino);
 	context->abroad = away;
-	return 0;
+	return away || context->settles || network <= 0 ? 0 : asks_for_any(change->state, &context->abroad);
 }
 
 int home_look(struct change *change)
@@ -132,6 +150,6 @@ int home_settle(struct change *change)
 void home_say(const struct context *context)
 {
 	if (context->abroad)
-		warn("some or all of what is filtered is in another network namespace: interfaces that come and go are "
+		warn("some or all of what is to be filtered is in another network namespace: interfaces that come and go are "
 		     "looked at there alone");
 }

@@ -10,7 +10,7 @@ struct change;
 struct context;
 
 /*
- * Before anything else of a change. Sets context->abroad: what is filtered is in another network namespace, where
+ * Before anything else of a change. Sets context->abroad: what is to be filtered is in another network namespace, where
  * interfaces come and go unseen. -EXDEV with the reason recorded where the filter in force is at other pins than those
  * that are seen here: what this command did would be in force nowhere.
  */
