@@ -403,6 +403,44 @@ by_interface() {
 	wait_until "the scope to know its interface" "$XDP_BLOOM" -q -j test 192.0.2.7 --on wan0
 }
 
+# told TEXT VERB...: it is done, and that is said of it; "": nothing of the kind.
+told() {
+	local text=$1
+
+	shift
+	expect 0 "$XDP_BLOOM" "$@"
+	if [ -n "$text" ]; then
+		grep -q "$text" err || fail "$* said '$(cat err)', not '$text'"
+	else
+		! grep "is seen to come in" err >unwanted || fail "$* said: $(cat err)"
+	fi
+}
+
+# What only comes in by what is not filtered is said to be nothing, once.
+by_unfiltered() {
+	local ports="not it but its ports are filtered" none="nothing is seen to come in by nosuch0, as it is not filtered"
+
+	veth 3
+	a_list
+	ip link add br0 type bridge
+	ip link set edge3 master br0
+	told "" add 192.0.2.6 --on br0
+	bloom attach br0 --ports
+	told "$ports" add 192.0.2.7 --on br0 --only tcp
+	told "" add 192.0.2.8 --on br0 --only tcp
+	told "" add 192.0.2.7 --on edge3
+	told "$none" add 192.0.2.7 --on nosuch0
+	told "$ports" load drop list --on br0
+	told "" load drop list --on br0
+	told "" load drop list
+	told "$none" load drop list --on edge3,nosuch0
+	told "$ports" detect limit syn 200/s --on br0
+	told "" detect limit syn 200/s --on br0
+	told "" detect limit syn 200/s --on edge3
+	told "$ports" detect proven br0
+	told "" detect proven edge3
+}
+
 # Of a need that is dropped in part, more is not dropped without a word, whoever asks; the same, or less, is no news.
 what_it_needs() {
 	local own="45.50.0.2, the peer of this SSH session"
@@ -448,4 +486,4 @@ what_it_needs() {
 	verdicts 45.50.0.2=pass
 }
 
-run_cases all_at_once "all_at_once --shared" sshd_alone "by_destination auto" "by_destination tc" what_leaves live_bans live_bans_said live_bans_apart what_is_said kept what_cannot_be what_it_needs by_interface_alone by_interface
+run_cases all_at_once "all_at_once --shared" sshd_alone "by_destination auto" "by_destination tc" what_leaves live_bans live_bans_said live_bans_apart what_is_said kept what_cannot_be what_it_needs by_interface_alone by_interface by_unfiltered

@@ -827,6 +827,26 @@ static void ports_are_asked(void)
 	asked("and that fails", one, 1, 0);
 }
 
+static void said_of(const char *what)
+{
+	puts(what);
+	ports_say_unfiltered(its.state, "br0");
+	ports_say_unfiltered(its.state, "eth1");
+	ports_say_unfiltered(its.state, "eth9");
+}
+
+/* Of words about br0, of its port, and of another. */
+static void is_unfiltered(void)
+{
+	said_of("nothing is filtered");
+	bridge();
+	said_of("br0 has no port yet");
+	settle("they come");
+	said_of("its ports are filtered");
+	entry("br0", MATCH_LEAVING(0));
+	said_of("and what leaves by it");
+}
+
 /* --- other names --- */
 
 static void row(const char *name, const char *of, bool leaves)
@@ -925,6 +945,7 @@ static void word_for_word(void)
 					       { "attach fails", attach_fails },
 					       { "attach fails otherwise", attach_fails_otherwise },
 					       { "ports are asked", ports_are_asked },
+					       { "it is not filtered", is_unfiltered },
 					       { "other names", other_names } };
 
 	shows_scenes(&shows, scenes, sizeof(scenes) / sizeof(scenes[0]), begin);

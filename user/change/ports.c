@@ -278,3 +278,26 @@ int ports_of(struct change *change, char *const *names, int names_n, unsigned in
 	ports_kept_free(&kept);
 	return err;
 }
+
+static bool is_among(const struct interface_info *all, size_t n, const char *name)
+{
+	while (n && strcmp(all[n - 1].name, name) != 0)
+		n--;
+	return n;
+}
+
+/* It may come later, so it is no error; and before anything is filtered nothing is known of it. */
+void ports_say_unfiltered(struct state *state, const char *name)
+{
+	struct interface_info *entries = NULL, *rules = NULL;
+	size_t n = 0, rules_n = 0;
+	int err = state_interfaces(state, &entries, &n) ?: state_ports(state, &rules, &rules_n);
+
+	if (!err && is_among(rules, rules_n, name) && !is_among(entries, n, name))
+		warn("nothing is seen to come in by %s, as not it but its ports are filtered: name those instead",
+		     name);
+	else if (!err && (n || rules_n) && !is_among(entries, n, name))
+		warn("nothing is seen to come in by %s, as it is not filtered: 'xdp-bloom attach %s'", name, name);
+	free(entries);
+	free(rules);
+}

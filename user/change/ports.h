@@ -22,4 +22,7 @@ int ports_row_put(struct state *state, const struct ports_due *due);
 int ports_of(struct change *change, char *const *names, int names_n, unsigned int match, struct port_of **ports,
 	     size_t *n);
 
+/* A word about what comes in by that interface was given: where others are filtered and it is not, a warning. */
+void ports_say_unfiltered(struct state *state, const char *name);
+
 #endif

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "bpf/detect.h"
 #include "change/change.h"
+#include "change/ports.h"
 #include "kernel/attach.h"
 #include "kernel/detect.h"
 #include "sets/address.h"
@@ -316,6 +317,8 @@ static int change(const struct call *call)
 			err = limits_do(&limits, THEN_BAN) ? jail_move(change, NULL, NULL) : let_all_go(change);
 		err = err ?: state_limits_put(change->state, &limits);
 		err = err ?: change_commit(change, limits.on || before.on ? &rebuild : NULL);
+		if (!err && o->on && limits_of(&limits, o->on) && if_nametoindex(o->on))
+			ports_say_unfiltered(change->state, o->on);
 	} else if (!err) {
 		err = change_commit(change, NULL);
 	}

@@ -4,6 +4,7 @@
 
 #include "base/span.h"
 #include "change/change.h"
+#include "change/ports.h"
 #include "state/limits.h"
 #include "state/proven.h"
 #include "verbs/verbs.h"
@@ -236,6 +237,8 @@ static int change_proven(const struct call *call, const char *word, const char *
 		err = state_prove(change->state, name, proves);
 	if (!err)
 		err = change_commit(change, was != proves && state_limits(change->state).on ? &rebuild : NULL);
+	if (!err && proves && !was && if_nametoindex(name))
+		ports_say_unfiltered(change->state, name);
 	change_end(change);
 	if (err)
 		return fail("detect proven: %s; nothing was changed", reason(err));
