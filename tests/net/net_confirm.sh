@@ -802,6 +802,29 @@ renamed() {
 	[ "$(xdp_id edge7)" != none ] || fail "edge7 is not filtered"
 }
 
+# While one is on trial, another that is filtered for good takes its name: that one stays filtered.
+another_has_its_name() {
+	local way
+
+	veth 0 1
+	a_list
+	bloom load bad list --bogons=keep
+	for way in "" --egress; do
+		# shellcheck disable=SC2086 # words
+		bloom attach edge1 $way && bloom attach edge0 $way --confirm 1h
+		rename edge0 edge7
+		rename edge1 edge0
+		as_sql "UPDATE pending SET due = 1"
+		bloom rotate
+		grep -q 'edge0.*: was not confirmed in time and has gone back' err || fail "$(cat err)"
+		is "$(get '[.interfaces[]|.name]' show)" '["edge0"]' "what is filtered"
+		[ "$way" = --egress ] || "$TRAFFIC" -b banned -c clean wire1 edge0 >/dev/null || fail "edge0 is not filtered"
+		bloom detach --all
+		rename edge0 edge1
+		rename edge7 edge0
+	done
+}
+
 # Setting the date ends nothing: the clock since the start of the machine counts. Only where that is not known the date does.
 date_set_forward() {
 	local clock=${TRAFFIC%/*}/clock.so
@@ -828,4 +851,4 @@ is_away() {
 	[ ! "/proc/$away/ns/net" -ef /proc/self/ns/net ]
 }
 
-run_cases said_twice lines_beside_a_trial waits_in_a_stream late_bans late_changes late_beside_bans attached_for_a_while cannot_go_back goes_together goes_one_after_the_other goes_with_exceptions goes_with_wide_exceptions goes_with_many_scopes goes_back_over_a_need goes_back_with_others begins_with_nothing restarts_on_trial every_verb beside_an_image of_before renamed date_set_forward confirmed confirm_cut_short confirm_takes_long another_root banned_meanwhile unpinned_at_once too_late of_an_older_state broken_sessions
+run_cases said_twice lines_beside_a_trial waits_in_a_stream late_bans late_changes late_beside_bans attached_for_a_while cannot_go_back goes_together goes_one_after_the_other goes_with_exceptions goes_with_wide_exceptions goes_with_many_scopes goes_back_over_a_need goes_back_with_others begins_with_nothing restarts_on_trial every_verb beside_an_image of_before renamed another_has_its_name date_set_forward confirmed confirm_cut_short confirm_takes_long another_root banned_meanwhile unpinned_at_once too_late of_an_older_state broken_sessions

@@ -239,6 +239,32 @@ renamed() {
 	stop
 }
 
+# A port gets another name, and what is filtered for itself gets the port's: each of them is filtered as before.
+another_has_its_name() {
+	above bridge
+	join 0
+	bloom attach edgetop --ports
+	bloom attach edge1
+	rename edge0 edge7
+	rename edge1 edge0
+	[ "${1:-}" != settled ] || bloom add 99.0.0.1
+	[ "${1:-}" != settled ] || on "edge0 edge7" || fail "filtered: $(get '.interfaces' show)"
+	bloom detach edgetop --ports
+	on edge0 || fail "filtered: $(get '.interfaces' show)"
+	"$TRAFFIC" -b banned -c clean wire1 edge0 >/dev/null || fail "edge0 is not filtered"
+}
+
+# And where it leaves meanwhile, it is none under any name.
+leaves_under_another_name() {
+	above bridge
+	join 0 1
+	bloom attach edgetop --ports
+	leave 0
+	rename edge0 edge7
+	bloom add 99.0.0.1
+	on edge1 || fail "filtered: $(get '.interfaces' show)"
+}
+
 # How they are filtered is the rule's, for those that come, too; each way is a rule of its own.
 options() {
 	above bridge
@@ -490,5 +516,5 @@ needs_pass_by_errand() {
 }
 
 run_cases "by_hand bridge" "by_hand bond mode active-backup miimon 50" "by_hand team" \
-	"by_service bridge" "by_service bond mode active-backup miimon 50" "by_service team" by_name by_other_name renamed options on_trial not_on_trial moves moves_on_trial "made_again edgetop" "made_again edgetwo" moves_with_a_need one_cannot \
+	"by_service bridge" "by_service bond mode active-backup miimon 50" "by_service team" by_name by_other_name renamed another_has_its_name "another_has_its_name settled" leaves_under_another_name options on_trial not_on_trial moves moves_on_trial "made_again edgetop" "made_again edgetwo" moves_with_a_need one_cannot \
 	refusals reboot at_random needs_pass needs_pass_by_errand

@@ -158,6 +158,13 @@ veth() {
 	done
 }
 
+# rename FROM TO: an interface that was up is so again.
+rename() {
+	ip link set "$1" down
+	ip link set "$1" name "$2"
+	ip link set "$2" up
+}
+
 # --- Cases ------------------------------------------------------------------------------------------------------------
 
 # run_cases 'FUNCTION ARGS'...: all of them, or those in which XDP_BLOOM_CASES, a regular expression, is found; each in a

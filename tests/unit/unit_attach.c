@@ -341,6 +341,14 @@ static void renamed_on_trial(void)
 	snprintf(iface_at(2)->name, IF_NAMESIZE, "wan");
 }
 
+/* Another, which is filtered for good, has its name. */
+static void swapped_on_trial(void)
+{
+	renamed_on_trial();
+	quietly(eth1);
+	snprintf(iface_at(3)->name, IF_NAMESIZE, "eth0");
+}
+
 static void shared_renamed(void)
 {
 	quietly(eth0_shared);
@@ -645,6 +653,8 @@ static const struct happens all[] = {
 	{ "take back", on_eth0, take_back_eth0, EACH_FAILS },
 	{ "take back, renamed", renamed, take_back_eth0, EACH_FAILS },
 	{ "take back, renamed on trial", renamed_on_trial, take_back_eth0, EACH_FAILS },
+	{ "take back, renamed on trial, and another has its name", swapped_on_trial, take_back_eth0, EACH_FAILS },
+	{ "take back, shared and renamed", shared_renamed, take_back_eth0, EACH_FAILS },
 	{ "take back, of two", on_two, take_back_eth0, EACH_FAILS },
 	{ "take back, left behind", left_behind, take_back_eth0, EACH_FAILS },
 	{ "take back, another instance", another_instance, take_back_eth0, EACH_FAILS },

@@ -355,6 +355,18 @@ static int given_detached(struct state *state, const struct ports_due *due)
 	return call("%s stays detached", due->name);
 }
 
+static int given_ports_off(const struct context *context, const char *label, const struct ports_kept *kept)
+{
+	char name[IF_NAMESIZE], is[LABEL_MAX];
+	bool leaves = label_split(label, name);
+	int err = 0;
+
+	for (size_t i = 0; i < kept->rows_n && !err; i++)
+		if (kept->rows[i].leaves == leaves && !strcmp(kept->rows[i].of, name))
+			err = given_again(context, label_of(is, kept->rows[i].name, leaves ? MATCH_LEAVING(0) : 0));
+	return err;
+}
+
 static int given_timer(const struct context *context, long seconds)
 {
 	(void)context;
@@ -448,6 +460,7 @@ static void *given_calloc(size_t n, size_t size)
 #define if_nametoindex	       given_number
 #define ports_compare	       given_compare
 #define ports_row_put	       given_detached
+#define ports_detach	       given_ports_off
 #define revert_timer_start     given_timer
 #define lock_is_held	       given_lock
 #define match_known	       given_known
@@ -912,7 +925,7 @@ static void detach(void)
 		detach_before();
 		unread = n ? "interfaces" : "ports";
 		reads = n - 1;
-		detaches(n > 1 ? "eth9" : "eth0", true, true, false);
+		detaches(!n ? "br0" : n > 1 ? "eth9" : "eth0", true, true, !n);
 		unread = NULL;
 	}
 	puts("-- at the end, three times");

@@ -78,13 +78,6 @@ static int given_look(struct port_of **ports, size_t *n)
 	return err;
 }
 
-static int given_again(const struct context *context, const char *label)
-{
-	if (context != &own_context)
-		abort();
-	return call("off %s, where it is there again", label) ?: stuck ? because(-EBUSY, "it is stuck") : 0;
-}
-
 static int given_list(const struct context *context, struct attachment **list, size_t *n)
 {
 	int err = call("all that are filtered");
@@ -102,7 +95,9 @@ static int given_at(const struct context *context, const struct attachment *at)
 {
 	if (context != &own_context)
 		abort();
-	return call("off %s, which was %s, match %u", at->name, at->as, at->match);
+	return call("off %s, which was %s, match %u", at->name, at->as, at->match)
+		       ?: stuck ? because(-EBUSY, "it is stuck")
+				: 0;
 }
 
 static int given_one(const struct context *context, struct attachment *at)
@@ -182,7 +177,6 @@ static int given_forget(struct state *state, const char *name, bool leaves)
 
 #define if_nametoindex	     given_number
 #define event(...)	     given_event(__VA_ARGS__)
-#define detach_again	     given_again
 #define attach_list	     given_list
 #define detach_at	     given_at
 #define attach_one	     given_one
@@ -613,11 +607,80 @@ static void cannot_go(void)
 	settle("they have come");
 	quiet = false;
 	kernel_n = 1;
+	filtered[0] = (struct attachment){ .name = "eth2", .as = "eth2" };
+	filtered_n = 1;
 	stuck = true;
 	settle("it cannot go");
 	settle("nor later");
 	stuck = false;
 	settle("and then it goes");
+}
+
+static void rule_is_detached(const char *label)
+{
+	struct ports_kept kept = { 0 };
+	int err;
+
+	printf("%s are detached\n", label);
+	if (ports_kept_take(&kept, its.state))
+		abort();
+	err = ports_detach(&own_context, label, &kept);
+	printf("  %s\n", err ? reason(err) : "done");
+	ports_kept_free(&kept);
+}
+
+/* "new" was the port eth1, and what is called eth1 now is filtered for itself, as "own". */
+static void swapped(void)
+{
+	quiet = true;
+	bridge();
+	follow("br1", "native", false, MATCH_SOURCE);
+	on_trial("br1");
+	entry("own", MATCH_SOURCE);
+	settle("they have come");
+	its.ports_came = false;
+	quiet = false;
+	has(NULL, NULL);
+	has("eth2", "br0");
+	filtered[0] = (struct attachment){ .name = "new", .as = "eth1" };
+	filtered[1] = (struct attachment){ .name = "eth1", .as = "own" };
+	filtered[2] = (struct attachment){ .name = "eth2", .as = "eth2" };
+	filtered_n = 3;
+}
+
+static void renamed(void)
+{
+	swapped();
+	rule_is_detached("ports of br0");
+	rule_is_detached("ports of br0 egress");
+	has("new", "br0");
+	settle("it is a port under its new name");
+	rule_is_detached("ports of br0");
+	begin();
+	swapped();
+	settle("it is none any more");
+	begin();
+	swapped();
+	has("new", "br1");
+	settle("it is one of what waits");
+	decide("br1", false);
+	has(NULL, NULL);
+	has("eth2", "br0");
+	settle("which goes back");
+	begin();
+	swapped();
+	entry("new", MATCH_SOURCE);
+	rule_is_detached("ports of br0");
+	settle("it is filtered for itself");
+	begin();
+	swapped();
+	filtered[1].set_aside = 5;
+	settle("what was filtered for itself is another one now");
+	begin();
+	swapped();
+	fails_at = 6;
+	settle("whether it is one cannot be told");
+	rule_is_detached("ports of br0");
 }
 
 static void directions(void)
@@ -937,6 +1000,7 @@ static void word_for_word(void)
 					       { "move to one that waits", move_to_waiting },
 					       { "made again", made_again },
 					       { "cannot go", cannot_go },
+					       { "renamed", renamed },
 					       { "directions", directions },
 					       { "of their own", of_their_own },
 					       { "come fails", come_fails },

@@ -555,36 +555,29 @@ static int detach_all(const struct context *context)
 	return err;
 }
 
-static int detach_ports_again(const struct context *context, const char *label, const struct port_row *rows, size_t n)
-{
-	char name[IF_NAMESIZE], is[LABEL_MAX];
-	bool leaves = label_split(label, name);
-	int err = 0;
-
-	for (size_t i = 0; i < n && !err; i++)
-		if (rows[i].leaves == leaves && !strcmp(rows[i].of, name))
-			err = detach_again(context, label_of(is, rows[i].name, leaves ? MATCH_LEAVING(0) : 0));
-	return err;
-}
-
 /* Those of it that have the filter. NULL: all. */
-static int detach_each(const struct context *context, const char *label, const struct port_row *rows, size_t n)
+static int detach_each(const struct context *context, const char *label, const struct ports_kept *kept)
 {
 	return !label		    ? detach_all(context)
-	       : label_ports(label) ? detach_ports_again(context, label, rows, n)
+	       : label_ports(label) ? ports_detach(context, label, kept)
 				    : detach_again(context, label);
+}
+
+/* All that this needs of it, whatever else may be damaged. */
+static int rows_take(struct ports_kept *kept, struct state *state)
+{
+	return state_port_rows(state, &kept->rows, &kept->rows_n)
+		       ?: state_interfaces(state, &kept->interfaces, &kept->interfaces_n);
 }
 
 /* Before the state is opened to be changed, and whether or not it can be read. */
 static int detach_ports(const struct context *context, const char *label)
 {
-	struct port_row *rows = NULL;
+	struct ports_kept kept = { 0 };
 	struct state *state = NULL;
-	size_t n = 0;
-	int err = state_open(&state, context, false) ?: state_port_rows(state, &rows, &n) ?:
-		  detach_ports_again(context, label, rows, n);
+	int err = state_open(&state, context, false) ?: rows_take(&kept, state) ?: ports_detach(context, label, &kept);
 
-	free(rows);
+	ports_kept_free(&kept);
 	state_close(state);
 	return err;
 }
@@ -632,17 +625,16 @@ static int drop(struct state *state, const char *label)
 /* Takes it out of the state. NULL: all. */
 static int forget(const struct context *context, const char *label)
 {
-	struct port_row *rows = NULL;
+	struct ports_kept kept = { 0 };
 	struct state *state = NULL;
-	size_t n = 0;
-	int err = state_open(&state, context, true) ?: label ? state_port_rows(state, &rows, &n) : 0;
+	int err = state_open(&state, context, true) ?: label && label_ports(label) ? rows_take(&kept, state) : 0;
 
 	/* A command that we waited for may have attached it again. */
-	err = err ?: detach_each(context, label, rows, n) ?: drop(state, label) ?: state_commit(state);
+	err = err ?: detach_each(context, label, &kept) ?: drop(state, label) ?: state_commit(state);
 	/* The service attaches again what it finds open: without the lock where it cannot have it soon. */
 	for (int i = 0, again = !err; again && i < TRIES_ONCE_COMMITTED; i++)
-		again = err = detach_each(context, label, rows, n);
-	free(rows);
+		again = err = detach_each(context, label, &kept);
+	ports_kept_free(&kept);
 	state_close(state);
 	return err;
 }

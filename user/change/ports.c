@@ -25,22 +25,102 @@ static int forget(struct change *change, const struct ports_due *due)
 	return err_is(err, ENOENT) ? 0 : err; /* somebody has detached it */
 }
 
-/* Where it is: one that has another name by now may be a port still, and one in another namespace is none. */
-static int let_go(struct change *change, const struct ports_due *due)
+/* Is it filtered, and not as a port? */
+static bool is_its_own(const struct ports_kept *kept, const char *name, bool leaves)
+{
+	for (size_t i = 0; i < kept->rows_n; i++)
+		if (!strcmp(kept->rows[i].name, name) && kept->rows[i].leaves == leaves)
+			return false;
+	return ports_kept_has(kept, name, leaves);
+}
+
+static bool is_renamed(const struct attachment *at, const struct port_row *row)
+{
+	return !at->moved && strcmp(at->name, row->name) != 0;
+}
+
+/* Is it that row's filter? Its interface may have another name by now, and one that is filtered for itself its name. */
+static bool is_of(const struct ports_kept *kept, const struct attachment *at, const struct port_row *row)
+{
+	if (MATCH_LEAVES(at->match) != row->leaves)
+		return false;
+	if (!strcmp(at->as, row->name))
+		return !is_renamed(at, row) || !is_its_own(kept, at->name, row->leaves);
+	return !at->moved && !is_renamed(at, row) && (at->set_aside || !is_its_own(kept, at->as, row->leaves));
+}
+
+int ports_detach(const struct context *context, const char *label, const struct ports_kept *kept)
 {
 	struct attachment *list = NULL;
-	char label[LABEL_MAX];
+	char name[IF_NAMESIZE];
+	bool leaves = label_split(label, name);
 	size_t n = 0;
-	int err;
+	int err = kept->rows_n ? attach_list(context, &list, &n) : 0;
 
-	label_of(label, due->name, due->leaves ? MATCH_LEAVING(0) : 0);
-	err = detach_again(change->context, label) ?: attach_list(change->context, &list, &n);
 	for (size_t i = 0; i < n && !err; i++)
-		if (list[i].moved && label_is(label, list[i].as, list[i].match))
+		for (size_t j = 0; j < kept->rows_n; j++) {
+			const struct port_row *row = &kept->rows[j];
+
+			if (row->leaves != leaves || strcmp(row->of, name) != 0 || !is_of(kept, &list[i], row))
+				continue;
+			err = detach_at(context, &list[i]);
+			break;
+		}
+	free(list);
+	return err;
+}
+
+/* It is a port of one with a rule of its own by now, whether or not that waits. */
+static bool comes_again(const struct ports_kept *kept, const struct port_row *row, const struct port_of *ports,
+			size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		for (size_t j = 0; j < kept->rules_n; j++)
+			if (!strcmp(ports[i].name, row->name) && !strcmp(ports[i].of, kept->rules[j].name) &&
+			    MATCH_LEAVES(kept->rules[j].match) == row->leaves)
+				return true;
+	return ports_kept_wait(kept, ports, n, row);
+}
+
+/* One that has another name by now. waits: as that of a rule which may go back. */
+static int stays_port(const struct ports_kept *kept, const struct attachment *at, bool *stays, bool *waits)
+{
+	struct port_row today = { .leaves = MATCH_LEAVES(at->match) };
+	struct port_of *ports = NULL;
+	size_t n = 0;
+	int err = ports_look(&ports, &n);
+
+	memcpy(today.name, at->name, sizeof(today.name));
+	*stays = !err && comes_again(kept, &today, ports, n);
+	*waits = *waits || (!err && ports_kept_wait(kept, ports, n, &today));
+	free(ports);
+	return err;
+}
+
+/* Wherever it is; in another namespace it is no port. */
+static int let_go(struct change *change, const struct ports_kept *kept, const struct ports_due *due)
+{
+	struct port_row row = { .leaves = due->leaves };
+	struct attachment *list = NULL;
+	char label[LABEL_MAX];
+	bool waits = false;
+	size_t n = 0;
+	int err = attach_list(change->context, &list, &n);
+
+	snprintf(row.name, sizeof(row.name), "%s", due->name);
+	for (size_t i = 0; i < n && !err; i++) {
+		bool stays = false;
+
+		if (!is_of(kept, &list[i], &row))
+			continue;
+		err = is_renamed(&list[i], &row) ? stays_port(kept, &list[i], &stays, &waits) : 0;
+		if (!err && !stays)
 			err = detach_at(change->context, &list[i]);
+	}
 	free(list);
 	if (!err)
-		return state_port_forget(change->state, due->name, due->leaves);
+		return waits ? 0 : state_port_forget(change->state, due->name, due->leaves);
+	label_of(label, due->name, due->leaves ? MATCH_LEAVING(0) : 0);
 	warn("%s is no port any more, and cannot be detached: %s", label, reason(err));
 	return 0; /* the next command tries again */
 }
@@ -72,18 +152,6 @@ static bool had_filter(const struct ports_kept *kept, const struct port_row *row
 		    MATCH_LEAVES(kept->interfaces[i].match) == row->leaves)
 			return true;
 	return false; /* somebody has detached it */
-}
-
-/* It is a port of one with a rule of its own by now, whether or not that waits. */
-static bool comes_again(const struct ports_kept *kept, const struct port_row *row, const struct port_of *ports,
-			size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		for (size_t j = 0; j < kept->rules_n; j++)
-			if (!strcmp(ports[i].name, row->name) && !strcmp(ports[i].of, kept->rules[j].name) &&
-			    MATCH_LEAVES(kept->rules[j].match) == row->leaves)
-				return true;
-	return ports_kept_wait(kept, ports, n, row);
 }
 
 /* What is called otherwise by now cannot be told from what is gone. */
@@ -179,7 +247,7 @@ static int settle_once(struct change *change, size_t *n)
 	if (*n && !err)
 		err = state_again(change->state);
 	for (size_t i = 0; i < *n && !err; i++)
-		err = due[i].of ? 0 : let_go(change, &due[i]);
+		err = due[i].of ? 0 : let_go(change, &kept, &due[i]);
 	if (*n && !err)
 		err = state_commit(change->state) ?: state_again(change->state);
 	if (*n && !err)
@@ -247,15 +315,6 @@ void ports_attach(struct change *change)
 		warn("ports that have come are not filtered, which 'restore' mends: %s", reason(err));
 	free(list);
 	free(rows);
-}
-
-/* Is it filtered, and not as a port? */
-static bool is_its_own(const struct ports_kept *kept, const char *name, bool leaves)
-{
-	for (size_t i = 0; i < kept->rows_n; i++)
-		if (!strcmp(kept->rows[i].name, name) && kept->rows[i].leaves == leaves)
-			return false;
-	return ports_kept_has(kept, name, leaves);
 }
 
 int ports_of(struct change *change, char *const *names, int names_n, unsigned int match, struct port_of **ports,

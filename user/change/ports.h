@@ -9,11 +9,15 @@
 #include "state/ports.h"
 
 struct change;
+struct context;
 
 /* In every command that changes something: who has gone is detached, who has come gets an entry. Commits. */
 int ports_settle(struct change *change);
 /* Those that got one are attached: what cannot be is said. */
 void ports_attach(struct change *change);
+
+/* "ports of br0": takes the filter off what was attached as one of those rows, and not for itself. */
+int ports_detach(const struct context *context, const char *label, const struct ports_kept *kept);
 
 /* Whose port it is. One that has come stays without the filter for as long as it is that, if it has no entry. */
 int ports_row_put(struct state *state, const struct ports_due *due);

@@ -155,9 +155,11 @@ int attach_take_back(const struct context *context, const char *label)
 	for (size_t i = 0; i < n && !err; i++) {
 		bool today = is_meant(&list[i], label, true);
 
+		/* What has the name today may be another one, which is filtered for good. */
+		if (!is_meant(&list[i], label, false) || !(today || is_on_trial(context, &list[i])))
+			continue;
 		found = found || today;
-		if (today || (is_meant(&list[i], label, false) && is_on_trial(context, &list[i])))
-			err = detach_at(context, &list[i]);
+		err = detach_at(context, &list[i]);
 	}
 	free(list);
 	if (err || found)
