@@ -135,6 +135,16 @@ static int given_confirm(struct state *state)
 	return state == STATE ? tried("confirmed") : -EINVAL;
 }
 
+static int given_again(struct state *state)
+{
+	return state == STATE ? tried("again") : -EINVAL;
+}
+
+static int given_settle(struct change *change)
+{
+	return change->state == STATE ? tried("ports") : -EINVAL;
+}
+
 static int given_commit(struct state *state)
 {
 	return state == STATE ? tried("committed") : -EINVAL;
@@ -344,6 +354,8 @@ __attribute__((noreturn)) static void given_exit(int status)
 #define state_pending_drop    given_drop
 #define state_pending_confirm given_confirm
 #define state_commit	      given_commit
+#define state_again	      given_again
+#define ports_settle	      given_settle
 #define state_setting(...)    generation
 #define state_setting(...)    generation
 #define pending_left	      given_left
@@ -671,9 +683,8 @@ static void keeps(void)
 
 static void confirms(void)
 {
-	static const char *const each[] = {
-		NULL, "what", "interfaces", "a list", "confirmed", "committed", "the kernel"
-	};
+	static const char *const each[] = { NULL,	 "what",       "interfaces", "a list", "confirmed",
+					    "committed", "the kernel", "again",	     "ports" };
 
 	for (size_t i = 0; i < sizeof(each) / sizeof(each[0]); i++) {
 		begins();
@@ -696,6 +707,9 @@ static void confirms(void)
 	said(change_confirm(&change));
 	waits_n = change.live.on_trial = 0;
 	puts("nothing");
+	said(change_confirm(&change));
+	given_context.abroad = true;
+	puts("in another network namespace");
 	said(change_confirm(&change));
 }
 

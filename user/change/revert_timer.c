@@ -15,6 +15,7 @@
 #include "base/close_fd.h"
 #include "base/lock.h"
 #include "base/log.h"
+#include "change/ports.h"
 #include "kernel/attach.h"
 #include "kernel/dispatcher_refresh.h"
 #include "kernel/generation.h"
@@ -290,5 +291,9 @@ int change_confirm(struct change *change)
 	if (err)
 		return err;
 	image_sweep(change->state, image_kept(change->state));
-	return change_keep(&change->live);
+	err = change_keep(&change->live);
+	if (err || change->context->abroad)
+		return err;
+	/* What came or went while the rule waited whose port it is. */
+	return state_again(change->state) ?: ports_settle(change);
 }
