@@ -381,6 +381,11 @@ attached_for_a_while() {
 	grep -q "edge0: attached, but goes back unless you run: xdp-bloom confirm" err || fail "$(cat err)"
 	expect 1 "$XDP_BLOOM" attach edge0 --if-needed --confirm 1h
 	refused "edge0: a change of it waits for confirmation" attach edge0 --match both
+	rename edge0 edge7
+	expect 1 "$XDP_BLOOM" attach edge7 --if-needed
+	grep -q "edge7: attached, but goes back unless you run: xdp-bloom confirm" err || fail "$(cat err)"
+	refused "edge7: a change of it waits for confirmation" attach edge7
+	rename edge7 edge0
 	bloom confirm
 	bloom attach edge0 --if-needed
 	is "$(cat err)" "" "what it says where nothing waits"

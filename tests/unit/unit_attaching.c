@@ -203,6 +203,12 @@ static int given_find(const struct context *context, const char *label)
 	return find(label) ? 0 : because(-ENOENT, "%s is not filtered", label);
 }
 
+static bool given_goes_back(const struct context *context, const struct attachment *at, const char *label)
+{
+	(void)context;
+	return label_is(label, at->as, at->match) && at->until;
+}
+
 static bool given_filtered(const struct context *context, const char *label)
 {
 	(void)context;
@@ -443,6 +449,7 @@ static void *given_calloc(size_t n, size_t size)
 #define attach_turned	       given_turned
 #define attach_find	       given_find
 #define attach_is_filtered     given_filtered
+#define attach_goes_back       given_goes_back
 #define attach_list	       given_list
 #define detach_one	       given_detach
 #define detach_again	       given_again
@@ -739,6 +746,17 @@ static void on_trial(void)
 	attaches(OPTIONS(.mode = MODE(MODE_SKB), .if_needed = true), NAMES("eth0"));
 	attaches(OPTIONS(.egress = true), NAMES("eth0"));
 	attach_all_ways(eth0_is, OPTIONS(.confirm = { true, 60 }, .mode = MODE(MODE_SKB)), NAMES("eth0"));
+	puts("-- under another name by now");
+	anew();
+	attaches(OPTIONS(.confirm = { true, 60 }), NAMES("eth0"));
+	strcpy(filtered[0].as, "eth0");
+	strcpy(filtered[0].name, "wan");
+	links[0] = "wan";
+	attaches(OPTIONS(.if_needed = true), NAMES("wan"));
+	attaches(OPTIONS(0), NAMES("wan"));
+	puts("-- and for good");
+	filtered[0].until = 0;
+	attaches(OPTIONS(.if_needed = true), NAMES("wan"));
 }
 
 static void options(void)

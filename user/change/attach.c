@@ -367,13 +367,21 @@ static int change_in_place(struct attaching *a, int change, struct attachment *a
 /* What is on trial is changed by nobody: it would go back, with all that was said of it. */
 static int waits(struct attaching *a, const char *name)
 {
-	char label[LABEL_MAX];
-	int has = state_pending_has(a->change->state, PENDING_INTERFACE, label_of(label, name, way_of(a->options)));
+	struct state *state = a->change->state;
+	char label[LABEL_MAX], as[LABEL_MAX];
+	int has = state_pending_any(state, PENDING_INTERFACE);
 	struct attachment is;
 
 	/* One that is not there yet is what this command has announced. */
 	if (has <= 0 || !is_on(a, name, &is))
 		return has < 0 ? has : 0;
+	label_of(as, is.as, is.match);
+	has = state_pending_has(state, PENDING_INTERFACE, label_of(label, name, is.match));
+	/* Under the name that it had then. */
+	if (!has && attach_goes_back(a->change->context, &is, as))
+		has = state_pending_has(state, PENDING_INTERFACE, as);
+	if (has <= 0)
+		return has;
 	if (!a->options->if_needed)
 		return because_it_waits(label);
 	warn("%s: attached, but goes back unless you run: xdp-bloom confirm", label);

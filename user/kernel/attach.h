@@ -61,5 +61,7 @@ int64_t attach_until(int link);
  * an attach() was killed before its pin was there.
  */
 int attach_take_back(const struct context *context, const char *label);
+/* Of what there is: was it attached under that name, and would go back with it? */
+bool attach_goes_back(const struct context *context, const struct attachment *at, const char *label);
 
 #endif

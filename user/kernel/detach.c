@@ -145,6 +145,12 @@ static bool is_on_trial(const struct context *context, const struct attachment *
 	return is;
 }
 
+/* What has the name today may be another one, which is filtered for good. */
+bool attach_goes_back(const struct context *context, const struct attachment *at, const char *label)
+{
+	return is_meant(at, label, false) && (is_meant(at, label, true) || is_on_trial(context, at));
+}
+
 int attach_take_back(const struct context *context, const char *label)
 {
 	struct attachment at = { .shared = true }, *list = NULL;
@@ -153,12 +159,9 @@ int attach_take_back(const struct context *context, const char *label)
 	int err = attach_list(context, &list, &n);
 
 	for (size_t i = 0; i < n && !err; i++) {
-		bool today = is_meant(&list[i], label, true);
-
-		/* What has the name today may be another one, which is filtered for good. */
-		if (!is_meant(&list[i], label, false) || !(today || is_on_trial(context, &list[i])))
+		if (!attach_goes_back(context, &list[i], label))
 			continue;
-		found = found || today;
+		found = found || is_meant(&list[i], label, true);
 		err = detach_at(context, &list[i]);
 	}
 	free(list);
