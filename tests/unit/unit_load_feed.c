@@ -372,12 +372,28 @@ static void same_again(void)
 	}
 }
 
+/* As words of a command line, each condition in its own. */
+static void described(void)
+{
+	char text[sizeof(feed.options)];
+
+	begin();
+	ENOUGH(!scope_add_only(&options.scope, "tcp/22"));
+	its.reading.format = "csv";
+	strcpy(its.reading.where, "a = 'b c'&d = e");
+	options.bogons = BOGONS_KEEP;
+	load_describe(&its, text, sizeof(text));
+	CHECK(!strcmp(text, "--format=csv --bogons=keep --where \"a = 'b c'\" --where \"d = e\" --only tcp/22"), "%s",
+	      text);
+}
+
 static const struct ktap_case cases[] = { { "noted", noted },
 					  { "sets nothing", sets_nothing },
 					  { "registered", registered },
 					  { "registers what is set", registers_what_is_set },
 					  { "another list", another_list },
-					  { "the same again", same_again } };
+					  { "the same again", same_again },
+					  { "described", described } };
 
 int main(void)
 {
