@@ -191,6 +191,10 @@ static void announcers(void)
 	turn();
 	CONFIG("announce --family 4 --table 667", "follow --table 668");
 	turn();
+	CONFIG("announce --table=667", "announce --family 4 --table 667");
+	turn();
+	CONFIG("announce --family 4 --table 667");
+	turn();
 	CONFIG("announce --clean --table", "announce --table 66");
 	turn();
 	CONFIG("announce --table 667");
