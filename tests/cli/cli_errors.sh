@@ -289,6 +289,27 @@ signal.signal(signal.SIGCHLD, signal.SIG_IGN)
 os.execv(sys.argv[1], sys.argv[1:])' "$XDP_BLOOM" run --config conf --check
 }
 
+# A daemon's thread blocks all signals, and hands that down: arrays that come in by faults must come in, and what follows must end.
+started_by_who_blocks_signals() {
+	local blocks='import os, signal, sys
+signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
+os.execv(sys.argv[1], sys.argv[1:])'
+
+	prepare
+	seq 0 99999 | awk '{ print "45." int($1 / 2500 ) "." int($1 / 10) % 250 "." 1 + $1 % 10 }' >many
+	bloom load many many
+	expect 0 python3 -c "$blocks" "$XDP_BLOOM" add 47.0.0.1
+	verdicts 47.0.0.1=drop
+	mkfifo lines
+	exec 9<>lines
+	python3 -c "$blocks" "$XDP_BLOOM" follow lines >said 2>&1 9<&- &
+	echo '+47.0.0.2 1h' >&9
+	wait_until "its ban" grep -q "ok 1" said
+	kill $!
+	(wait_until "its end" gone $!) || { kill -KILL $! && exit 1; }
+	exec 9>&-
+}
+
 # What an attach has done is undone before anything is printed: the reader may have gone.
 nobody_listens() {
 	prepare
@@ -444,4 +465,4 @@ checks_alone() {
 
 run_cases checks_alone names_of_files cannot_be_written malformed_lines legal_lists files_that_cannot_be_read line_of_10_MB nul_bytes wrong_usage statuses_of_test \
 	nothing_there_yet without_root unreadable_for_want_of_root without_bpffs mounts_bpffs without_dev_null two_instances damaged_state \
-	directories_of_others bpffs_below_a_pin files_may_not_grow started_by_who_hears_of_no_end nobody_listens
+	directories_of_others bpffs_below_a_pin files_may_not_grow started_by_who_hears_of_no_end started_by_who_blocks_signals nobody_listens

@@ -120,9 +120,13 @@ int main(int argc, char **argv)
 {
 	struct context context = CONTEXT_DEFAULT;
 	const struct verb *verb;
+	sigset_t none;
 	bool named;
 	int fd, at;
 
+	/* A daemon's thread may block all, and hand that down; we handle faults, and are told to end, by signals. */
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
 	signal(SIGPIPE, SIG_DFL);
 	signal(SIGCHLD, SIG_DFL);  /* our parent may have ignored it; we wait for our children */
 	signal(SIGXFSZ, SIG_IGN);  /* a file-size limit is reported like a full disk */
