@@ -218,7 +218,7 @@ too_old() {
 # gets_too_old [FILE]: its server fails, for longer than --max-age.
 gets_too_old() {
 	echo 500 >"www/${1:-list}.status"
-	as_sql "UPDATE feed SET good_up = good_up - 90000, good = good - 90000, boot = 0"
+	as_sql "UPDATE feed SET good_up = good_up - 90000, good = good - 90000, boot = 0 WHERE list = 'drop'"
 	expect 2 "$XDP_BLOOM" load drop
 	verdicts 203.0.113.7=pass
 	rm "www/${1:-list}.status"
@@ -422,6 +422,21 @@ goes_back() {
 	is "$(of_feed state) $(row "$its")" "shadow $before" "what feeds says"
 	bloom load drop
 	is "$(of_feed state) $(get .kind lists drop)" "fresh ban" "what feeds says of the next version"
+}
+
+# What waits while its list gets too old goes back to what there was: a list that only counts.
+ages_on_trial() {
+	need sqlite3
+	serves
+	# shellcheck disable=SC2086 # two options
+	bloom load drop $feed/list --every 1h --max-age 1d --then shadow --shadow $open
+	bloom enforce drop --confirm 1h
+	verdicts 203.0.113.7=drop
+	gets_too_old
+	is_over
+	echo 192.0.2.9 >>www/list
+	bloom load drop
+	is "$(get '[.kind, .prefixes]' lists drop)" '["shadow",3]' "what nobody has enforced"
 }
 
 # What means nothing, and what a line of a file may say.
@@ -754,4 +769,4 @@ too_old_keep() { too_old keep drop old; }
 too_old_shadow() { too_old shadow pass shadow; }
 too_old_drop() { too_old drop pass dropped; }
 
-run_cases by_command undoes_nothing sets_nothing goes_back compared drops refuses too_old_keep too_old_shadow too_old_drop too_old_stays other_scope by_lines by_service is_shown costs_nothing one_at_a_time by_socket a_week ${XDP_BLOOM_BANS:+a_day_on_flash}
+run_cases by_command undoes_nothing sets_nothing goes_back ages_on_trial compared drops refuses too_old_keep too_old_shadow too_old_drop too_old_stays other_scope by_lines by_service is_shown costs_nothing one_at_a_time by_socket a_week ${XDP_BLOOM_BANS:+a_day_on_flash}

@@ -205,6 +205,56 @@ static void goes_back(void)
 	empty_directory();
 }
 
+/* With the list's kind, whether its age made it that; but not what its age drops meanwhile. */
+static void kind_goes_back(void)
+{
+	static const struct {
+		enum list_kind kind;
+		int64_t aged;	   /* before the trial */
+		enum list_kind on; /* the trial; then its age makes this of it */
+		enum list_kind then;
+		int64_t becomes;
+		bool dropped;
+		int64_t is; /* in the end */
+	} each[] = {
+		{ LIST_SHADOW, 0, LIST_BAN, LIST_BAN, 0, false, 0 },
+		{ LIST_SHADOW, 0, LIST_BAN, LIST_SHADOW, 9, false, 0 },
+		{ LIST_SHADOW, 0, LIST_BAN, LIST_BAN, 9, true, 9 },
+		{ LIST_SHADOW, 8, LIST_SHADOW, LIST_SHADOW, 0, false, 8 },
+		{ LIST_SHADOW, 8, LIST_BAN, LIST_BAN, 8, false, 8 },
+		{ LIST_BAN, 0, LIST_SHADOW, LIST_SHADOW, 0, false, 0 },
+	};
+	struct pending pending = { .kind = PENDING_LIST_KIND, .name = LIST, .deadline = 4000000000 };
+	struct ranges none = RANGES_EMPTY;
+	struct state *s = opened(true);
+
+	for (size_t i = 0; i < sizeof(each) / sizeof(*each) && s; i++)
+		for (int confirmed = 0; confirmed < 2; confirmed++) {
+			struct feed feed = made(LIST, "https://example.net/a"), is;
+			struct list_info list;
+
+			put_list(s);
+			feed.aged = each[i].aged;
+			ENOUGH(!state_list_set_kind(s, LIST, each[i].kind) && !state_feed_put(s, &feed));
+			ENOUGH(!state_pending_add(s, &pending) && !state_list_set_kind(s, LIST, each[i].on));
+			feed.aged = each[i].becomes;
+			ENOUGH(!state_list_set_kind(s, LIST, each[i].then) && !state_list_get(s, LIST, &list));
+			list.prefixes = 0;
+			ENOUGH(!each[i].dropped || !state_list_put(s, &list, &none));
+			ENOUGH(!state_feed_put(s, &feed));
+			ENOUGH(!(confirmed ? state_pending_confirm(s) : state_pending_undo(s, &pending)));
+			ENOUGH(!state_list_get(s, LIST, &list));
+			CHECK(list.kind == (confirmed ? each[i].then : each[i].kind), "%zu: it is of kind %d", i,
+			      list.kind);
+			feed.aged = confirmed ? each[i].becomes : each[i].is;
+			CHECK(!state_feed_get(s, LIST, &is) && same(&is, &feed), "%zu: aged at %d, %d", i, (int)is.aged,
+			      confirmed);
+			CHECK(!state_feed_back(s, LIST) && !*url_of(s), "%zu: something waits on", i);
+		}
+	state_close(s);
+	empty_directory();
+}
+
 static void run_sql(const char *text)
 {
 	sqlite3 *db = NULL;
@@ -274,6 +324,7 @@ int main(void)
 	static const struct ktap_case cases[] = {
 		{ "what is put is kept, and goes", kept },
 		{ "with what waits to be confirmed", goes_back },
+		{ "with its kind, which waits", kind_goes_back },
 		{ "a state of version 10", of_before },
 		{ "recovered", recovered },
 	};

@@ -172,6 +172,15 @@ int state_feed_back(struct state *state, const char *list)
 		       ?: state_put(state, "UPDATE feed SET list = ?1 WHERE list = ?1 || ' before'", "s", list);
 }
 
+/* Whether it only counts for its age, as it was before. What its age has dropped stays so. */
+int state_feed_kind_back(struct state *state, const char *list)
+{
+	return state_put(state,
+			 "UPDATE feed SET aged = coalesce((SELECT aged FROM feed WHERE list = ?1 || ' before'), aged)"
+			 " WHERE list = ?1 AND EXISTS (SELECT 1 FROM list WHERE name = ?1 AND prefixes)",
+			 "s", list);
+}
+
 int state_feed_forget(struct state *state, const char *list)
 {
 	return state_put(state, "DELETE FROM feed WHERE list = ? || ' before'", "s", list);

@@ -215,6 +215,7 @@ bool state_has_fleet(const struct state *s);
 /* A feed beside its list's version that waits: kept, taken back, or no longer needed. */
 int state_feed_wait(struct state *state, const char *list);
 int state_feed_back(struct state *state, const char *list);
+int state_feed_kind_back(struct state *state, const char *list);
 int state_feed_forget(struct state *state, const char *list);
 /* The same of a whole row of its table. */
 bool state_source_is_sound(sqlite3_stmt *stmt);

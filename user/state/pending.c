@@ -230,11 +230,12 @@ static int keep_before(struct state *s, const struct pending *pending)
 				 "s", name);
 	case PENDING_LIST_KIND:
 		return state_put(
-			s,
-			"UPDATE pending SET before = (SELECT coalesce((SELECT kind FROM scope WHERE list = id), kind)"
-			" FROM list WHERE name = ?1)"
-			" WHERE kind = 5 AND name = ?1",
-			"s", name);
+			       s,
+			       "UPDATE pending SET before = (SELECT coalesce((SELECT kind FROM scope WHERE list = id), kind)"
+			       " FROM list WHERE name = ?1)"
+			       " WHERE kind = 5 AND name = ?1",
+			       "s", name)
+			       ?: state_feed_wait(s, name);
 	case PENDING_INTERFACE:
 		return keep_interface(s, name);
 	case PENDING_BAN:
@@ -405,9 +406,11 @@ int state_pending_forget(struct state *s, enum pending_kind kind, const char *na
 			      ?: behind(s, name, state_behind_ban_forget);
 	if (!err && kind == PENDING_IMAGE)
 		err = bans_before_drop(s);
+	if (!err && (kind == PENDING_LIST || kind == PENDING_LIST_KIND))
+		err = state_feed_forget(s, name);
 	if (err || kind != PENDING_LIST)
 		return err;
-	return state_feed_forget(s, name) ?: state_put(s, "DELETE FROM list WHERE name = ?" BEFORE, "s", name);
+	return state_put(s, "DELETE FROM list WHERE name = ?" BEFORE, "s", name);
 }
 
 static int undo_image(struct state *s)
@@ -450,7 +453,8 @@ static int undo(struct state *s, const struct pending *pending)
 				 " WHERE name = ?1 AND EXISTS"
 				 " (SELECT 1 FROM pending WHERE kind = 5 AND name = ?1 AND before NOT NULL)",
 				 "s", name)
-			       ?: state_scope_kind(s, name);
+			       ?: state_scope_kind(s, name)
+			       ?: state_feed_kind_back(s, name);
 	case PENDING_BAN:
 		return undo_ban(s, name);
 	case PENDING_IMAGE:
