@@ -424,10 +424,11 @@ goes_back() {
 	is "$(of_feed state) $(get .kind lists drop)" "fresh ban" "what feeds says of the next version"
 }
 
-# What waits while its list gets too old goes back to what there was: a list that only counts.
+# What waits while its list gets too old goes back to what there was: a list that only counts, and a version of elsewhere.
 ages_on_trial() {
 	need sqlite3
 	serves
+	cp www/list www/other
 	# shellcheck disable=SC2086 # two options
 	bloom load drop $feed/list --every 1h --max-age 1d --then shadow --shadow $open
 	bloom enforce drop --confirm 1h
@@ -437,6 +438,14 @@ ages_on_trial() {
 	echo 192.0.2.9 >>www/list
 	bloom load drop
 	is "$(get '[.kind, .prefixes]' lists drop)" '["shadow",3]' "what nobody has enforced"
+	bloom enforce drop
+	# shellcheck disable=SC2086
+	bloom load drop $feed/other --every 10m --max-age 15m --then drop $open --confirm 1h
+	gets_too_old other
+	is "$(get '.waiting[0].name' show) $(get .prefixes lists drop)" "drop 0" "what waits"
+	is_over
+	is "$(row 'url, aged') $(get .prefixes lists drop)" "$feed/list|0 3" "what has come back"
+	verdicts 203.0.113.7=drop
 }
 
 # What means nothing, and what a line of a file may say.

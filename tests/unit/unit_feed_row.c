@@ -335,7 +335,10 @@ static void lost(void)
 	CHECK(*said_of(NULL, directory) && !*said_of(NULL, directory) && calls == 2, "it goes twice, %d calls", calls);
 }
 
-/* What is dropped holds nothing. What it is stays for the next version, and nothing older comes back in its place. */
+/*
+ * What is dropped holds nothing. What it is stays for the next version; and what waits to be confirmed goes back all
+ * the same, to what was in force.
+ */
 static void stays_what_it_is(void)
 {
 	const struct pending waits = { .kind = PENDING_LIST, .name = "drop", .deadline = 4000000000 };
@@ -366,7 +369,14 @@ static void stays_what_it_is(void)
 	CHECK(!state_accepted_get(s, "drop", &is) && is.known && is.hand.v4 == 9 && is.day.v4 == 9 && is.day_at == 7 &&
 		      is.wide.v4 == 3,
 	      "what was accepted is forgotten");
-	CHECK(!state_pending_has(s, PENDING_LIST, "drop"), "a version from before waits to come back");
+	CHECK(state_pending_has(s, PENDING_LIST, "drop") == 1, "it does not wait any more");
+	CHECK(!state_pending_undo(s, &waits) && !state_list_get(s, "drop", &list) && list.kind == LIST_BAN &&
+		      !*list.scope && !state_list_set(s, "drop", &set) && ranges_count4(&set) == 9,
+	      "of kind %d, '%s', %llu addresses come back", list.kind, list.scope,
+	      (unsigned long long)ranges_count4(&set));
+	ranges_free(&set);
+	CHECK(!state_feed_get(s, "drop", &feed) && !feed.aged && feed.next <= feed.tried,
+	      "it is asked %d s later, aged at %d", (int)(feed.next - feed.tried), (int)feed.aged);
 	state_close(s);
 }
 

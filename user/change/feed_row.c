@@ -248,13 +248,13 @@ static bool ages(const struct feed *row)
 
 /*
  * What it holds goes. What it is stays, for the next version: its kind and its scope, how much of it was accepted and
- * when it was signed.
+ * when it was signed; and so does what it goes back to unless it is confirmed, which has an age of its own.
  */
 static int empty(struct state *state, struct list_info *list)
 {
 	list->prefixes = 0;
 	snprintf(list->addresses, sizeof(list->addresses), "0");
-	return state_pending_forget(state, PENDING_LIST, list->name) ?: state_list_put(state, list, &RANGES_EMPTY);
+	return state_list_put(state, list, &RANGES_EMPTY);
 }
 
 int feed_age_out(struct context *context, const char *name)

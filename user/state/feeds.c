@@ -158,13 +158,15 @@ int state_feed_wait(struct state *state, const char *list)
 
 /*
  * All of it as it was before, of the version that is in force again; but of the same server it stays known which
- * version was refused, and when it is asked next, so that this is not taken again at once.
+ * version was refused, and when it is asked next, so that this is not taken again at once. One whose age ended it is
+ * asked at once, as what comes back is no younger.
  */
 int state_feed_back(struct state *state, const char *list)
 {
 	return state_put(state,
 			 "UPDATE feed SET (etag, modified, refused, tried, next) ="
-			 " (SELECT etag, modified, refused, tried, min(next, tried + feed.every) FROM feed AS trial"
+			 " (SELECT etag, modified, refused, tried,"
+			 "  min(next, tried + CASE WHEN aged AND NOT feed.aged THEN 0 ELSE feed.every END) FROM feed AS trial"
 			 "  WHERE trial.list = ?1)"
 			 " WHERE list = ?1 || ' before' AND url = (SELECT url FROM feed WHERE list = ?1)",
 			 "s", list)
