@@ -322,6 +322,8 @@ static void random_work(void)
 /* What a list's signature says of its age. */
 static void signatures(void)
 {
+	const struct pending waits = { .kind = PENDING_LIST, .name = "a", .deadline = 4000000000 };
+	const struct source from = { .list = "a", .path = "/lists/a", .stamp = "1" };
 	struct ranges set;
 	struct source *sources;
 	struct state *s;
@@ -341,6 +343,14 @@ static void signatures(void)
 	CHECK(!state_sources(s, &sources, &n) && !n, "%zu files", n);
 	CHECK(!state_signed_put(s, "a", UINT64_MAX) && !state_signed_get(s, "a", &when) && when == UINT64_MAX,
 	      "it was signed at %llu", (unsigned long long)when);
+	/* What comes back is as old as it was; beside another such, or what had no signature. */
+	for (int was = 0; was < 2; was++) {
+		ENOUGH(!state_source_put(s, &from) && (!was || !state_signed_put(s, "a", 1700000000)));
+		ENOUGH(!state_pending_add(s, &waits) && !state_signed_put(s, "a", 1790000000));
+		CHECK(!state_pending_undo(s, &waits) && !state_signed_get(s, "a", &when) &&
+			      when == (was ? 1700000000 : 0),
+		      "what came back was signed at %llu", (unsigned long long)when);
+	}
 	state_close(s);
 }
 

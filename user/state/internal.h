@@ -9,6 +9,9 @@
 #include "state/bans.h"
 #include "state/state.h"
 
+/* Where a list has a signature in place of a file: the root of all paths, as no list is read from that. */
+#define SIGNED_PATH "/"
+
 /* Statements that one command may run thousands of times. */
 enum cached_statement {
 	CACHED_SETTING,

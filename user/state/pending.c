@@ -310,12 +310,16 @@ int state_pending_drop(struct state *state, const struct pending *pending)
 		       ?: state_put(state, "DELETE FROM list WHERE name = ?", "s", pending->name);
 }
 
-/* Back to the file of before; of the same file the version of now stays: it was refused and is not loaded again. */
+/*
+ * Back to the file of before; of the same file the version of now stays: it was refused and is not loaded again. The
+ * time of a signature, which stands in its place, goes back: the next version is judged by that of the one in force.
+ */
 static int undo_source(struct state *s, const char *name)
 {
 	return state_put(s,
-			 "DELETE FROM source WHERE list = (SELECT id FROM list WHERE name = ?1) AND path IS NOT"
-			 " (SELECT path FROM source WHERE list = (SELECT id FROM list WHERE name = ?1" BEFORE "))",
+			 "DELETE FROM source WHERE list = (SELECT id FROM list WHERE name = ?1) AND"
+			 " (path = '" SIGNED_PATH "' OR path IS NOT"
+			 "  (SELECT path FROM source WHERE list = (SELECT id FROM list WHERE name = ?1" BEFORE ")))",
 			 "s", name)
 		       ?: state_put(s,
 				    "INSERT INTO source (list, path, stamp, options)"

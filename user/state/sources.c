@@ -28,8 +28,6 @@ int state_source_put(struct state *state, const struct source *source)
 		"ssss", source->list, source->path, source->stamp, source->options);
 }
 
-/* The root of all paths: no list is read from that. */
-#define SIGNED_PATH   "/"
 #define SIGNED_FORMAT "signed %llu"
 
 int state_signed_put(struct state *state, const char *list, uint64_t when)
