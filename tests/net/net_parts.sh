@@ -380,6 +380,25 @@ with_few_rights() {
 	stop
 }
 
+# Without a descriptor to look with nothing is called gone, and nothing that is held goes; with one all is made again.
+with_few_files() {
+	need prlimit
+	under=(prlimit --nofile=64:256)
+	prepare_parts
+	is "$(awk '/open files/ { print $4 }' "/proc/$service_pid/limits")" 256 "what the service may have open"
+	before
+	prlimit --pid "$service_pid" --nofile=8:256
+	closed_all_removed
+	heard "$log" "cannot be looked at, nor held: Too many open files"
+	send_closed || fail "what is held does not filter any more"
+	prlimit --pid "$service_pid" --nofile=256:256
+	healed "all removed"
+	probed
+	is "$through" 0 "banned frames that came through"
+	whole "with descriptors again"
+	stop
+}
+
 # The slot's own pin may go, and comes back with the next command. What opens it all is closed by it, at once.
 without_the_service() {
 	need bpftool
@@ -438,5 +457,5 @@ all=()
 for name in $(printf '%s\n' "${faults[@]}" | sort -u); do
 	all+=("fault $name")
 done
-run_cases without_the_service foreign_pins "${all[@]}" with_few_rights detached_and_taken detached_and_heard_of \
+run_cases without_the_service foreign_pins "${all[@]}" with_few_rights with_few_files detached_and_taken detached_and_heard_of \
 	on_trial detached_stays_so state_lost cannot_be_healed new_interface_under_an_old_name random_sequences

@@ -8,6 +8,7 @@
 #include <grp.h>
 #include <limits.h>
 #include <poll.h>
+#include <sys/resource.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -568,6 +569,29 @@ static void a_guest(void)
 	own_user_comes();
 }
 
+static struct rlimit files;
+
+static void without_files(void)
+{
+	if (getrlimit(RLIMIT_NOFILE, &files))
+		abort();
+	root_comes();
+	if (setrlimit(RLIMIT_NOFILE, &(struct rlimit){ 0, files.rlim_max }))
+		abort();
+}
+
+static void almost_a_second(void)
+{
+	now_ms += 999;
+}
+
+static void with_files(void)
+{
+	now_ms++;
+	if (setrlimit(RLIMIT_NOFILE, &files))
+		abort();
+}
+
 static void nobody_knows_who(void)
 {
 	fails = "who";
@@ -583,6 +607,7 @@ static void nor_his_groups(void)
 }
 
 static void (*const no_memory_for_a_guest[])(void) = { no_guest, a_guest, hears_all, NULL };
+static void (*const no_files[])(void) = { without_files, almost_a_second, with_files, hears_all, NULL };
 static void (*const unknown[])(void) = { nobody_knows_who, nor_his_groups, one_of_the_group_comes, hears_all, NULL };
 static void (*const no_memory_at_first[])(void) = { without_memory, with_memory, hears_all, NULL };
 static void (*const alone[])(void) = { nothing,	  root_comes,  hears_and_ends, hears_all,  own_user_comes,
@@ -662,6 +687,7 @@ static void word_for_word(void)
 	tell("a path that is too long", alone, file, NULL, false);
 	tell("no memory", no_memory_at_first, NULL, NULL, false);
 	tell("no memory for a guest", no_memory_for_a_guest, NULL, NULL, false);
+	tell("no descriptor for a guest", no_files, NULL, NULL, false);
 	tell("who is unknown", unknown, SOCKET, "bans", false);
 	for (size_t i = 0; i < sizeof(calls) / sizeof(*calls); i++) {
 		char name[40];

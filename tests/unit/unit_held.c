@@ -3,6 +3,10 @@
  * What the service holds of the filter, while commands change it and others damage it: what each look finds and says,
  * and what is there again afterwards; and the same with each call to the kernel failing once.
  */
+#include <fcntl.h>
+#include <sys/resource.h>
+
+#include "base/close_fd.h"
 #include "kernel/attach.h"
 #include "kernel/held.h"
 #include "model_world.h"
@@ -564,6 +568,55 @@ static void to_again(void)
 	link_on(2)->program = root->id;
 }
 
+/* So many descriptors beyond those that are open already; RLIM_INFINITY: as many as may be. */
+static void files_left(rlim_t more)
+{
+	int first = more == RLIM_INFINITY ? -1 : open("/", O_PATH | O_CLOEXEC);
+	struct rlimit may;
+
+	if (getrlimit(RLIMIT_NOFILE, &may))
+		abort();
+	may.rlim_cur = first < 0 ? may.rlim_max : (rlim_t)first + more;
+	close_fd(first);
+	if (setrlimit(RLIMIT_NOFILE, &may))
+		abort();
+}
+
+/* With each number of descriptors for the first look: it sees all or nothing. */
+static void look_with_few(void)
+{
+	unsigned int found = HELD_UNSEEN;
+
+	for (rlim_t more = 0; more < 200 && found; more++) {
+		held_close(held);
+		if (held_open(&held, &model_context))
+			abort();
+		files_left(more);
+		found = held_look(held);
+		if (!more || (found && found != HELD_UNSEEN))
+			printf("with %s: %u %s\n", more ? "some" : "none", found, held_faults(held));
+		files_left(RLIM_INFINITY);
+	}
+	printf("with enough: %u\n", found);
+}
+
+/* Nothing of what is held is let go, or called gone, for want of one to look with. */
+static void look_with_fewer(void)
+{
+	unsigned int before = 0;
+
+	for (rlim_t more = 0; more < 100; more++) {
+		unsigned int found;
+
+		files_left(more);
+		found = held_look(held);
+		if (found != before)
+			printf("%s: %u %s\n", more ? "with more" : "with none", found, held_faults(held));
+		before = found;
+		files_left(RLIM_INFINITY);
+	}
+}
+
 static int script(step_fn *const steps[])
 {
 	int err;
@@ -584,6 +637,9 @@ static int script(step_fn *const steps[])
 	}
 
 STEPS(quiet, look, look, look)
+STEPS(sees_with_few, look_with_few, look)
+STEPS(keeps_with_few, look, slot_unpinned, look_with_fewer, look, repair, look)
+STEPS(keeps_all_with_few, look, all_unpinned, link_detached, look_with_fewer, look, repair, look)
 STEPS(sees_attach, look, another_attached, look, look)
 STEPS(sees_detach, look, command_detaches, look, look)
 STEPS(forgets_detach, look, command_detaches, look, forget, look, look)
@@ -670,6 +726,9 @@ static const struct happens all[] = {
 	{ "the slot is empty, and its pin gone", on_eth0, fills_unpinned, ONCE },
 	{ "a link runs another's", on_two, turns_link, EACH_FAILS },
 	{ "a link runs another's, on trial", on_trial, turns_link, ONCE },
+	{ "few descriptors", on_two, sees_with_few, ONCE },
+	{ "few descriptors, and the slot's pin is gone", on_two, keeps_with_few, ONCE },
+	{ "few descriptors, and all is taken away", on_two, keeps_all_with_few, ONCE },
 	{ "detached by force", on_two, sees_force, ONCE },
 	{ "detached by force, and nothing else was pinned", on_eth0, sees_link_alone, ONCE },
 	{ "detached by force, and forgotten", on_two, forgets_force, ONCE },

@@ -153,6 +153,23 @@ static void no_files(void)
 }
 
 /* What cannot be run costs its event, and no more. */
+/* The service has raised its own: whoever has more than 1,024 must know that he has. */
+static void as_many_files(void)
+{
+	struct rlimit was, few;
+
+	if (!CHECK(!getrlimit(RLIMIT_NOFILE, &was), "no limit"))
+		return;
+	few = (struct rlimit){ 97, was.rlim_max };
+	setrlimit(RLIMIT_NOFILE, &few);
+	begin("ulimit -n >>out");
+	setrlimit(RLIMIT_NOFILE, &was);
+	happens("files");
+	hook_turn(&hook);
+	CHECK(ends() && !strcmp(said(), "97\n"), "it may have another number of files open");
+	hook_end(&hook);
+}
+
 static void not_run(void)
 {
 	static const struct {
@@ -232,6 +249,7 @@ int main(void)
 	static const struct ktap_case cases[] = {
 		{ "each event, once", each_event },
 		{ "what is open there", no_files },
+		{ "how much may be open", as_many_files },
 		{ "what cannot be run", not_run },
 		{ "one that hangs", hangs },
 	};

@@ -21,6 +21,7 @@ static struct shows shows = { .file = "tests/unit/unit_keeper.txt",
 			      .n = sizeof(known) / sizeof(known[0]) };
 
 static const char *gone;     /* what a look finds */
+static bool out_of_files;    /* it has nothing to look with */
 static int heals, heals_err; /* what heal() says */
 static struct stat state_is; /* of its file; inode 0: there is none */
 
@@ -43,7 +44,7 @@ static unsigned int given_look(struct held *held)
 {
 	(void)held;
 	line("a look: %s", gone ?: "all is there");
-	return gone ? HELD_PINS : 0;
+	return !gone ? 0 : out_of_files ? HELD_UNSEEN : HELD_PINS;
 }
 
 static const char *given_faults(const struct held *held)
@@ -285,6 +286,29 @@ static void no_job(void)
 	done(40, HEAL_DONE, 0);
 }
 
+/* Nobody is sent to heal that. */
+static void without_files(void)
+{
+	gone = "it cannot be looked at";
+	out_of_files = true;
+	turn();
+	line("faulty: %s", keeper_faulty(k));
+	after(999);
+	after(1);
+	out_of_files = false;
+	gone = "slot is gone";
+	after(1000);
+	line("faulty: %s", keeper_faulty(k));
+	done(40, HEAL_DONE, 0);
+	gone = "it cannot be looked at";
+	out_of_files = true;
+	after(250);
+	out_of_files = false;
+	gone = NULL;
+	after(1000);
+	line("faulty: %s", keeper_faulty(k));
+}
+
 static void blind(void)
 {
 	keeper_state(k, NULL);
@@ -402,6 +426,7 @@ static void word_for_word(void)
 		     { "while a command works", while_another_works },
 		     { "not now", not_now },
 		     { "without a process", no_job },
+		     { "without descriptors", without_files },
 		     { "without the state", blind },
 		     { "not filtered", not_filtered },
 		     { "perhaps not filtered", perhaps_not_filtered } };
@@ -409,6 +434,7 @@ static void word_for_word(void)
 	for (size_t i = 0; i < sizeof(each) / sizeof(each[0]); i++) {
 		model_begin();
 		gone = NULL;
+		out_of_files = false;
 		filtered = locked = false;
 		state_is = (struct stat){ .st_ino = 7, .st_dev = 2 };
 		shows_begin(&shows);

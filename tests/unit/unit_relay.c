@@ -2,10 +2,12 @@
 /* Samples for whoever reads along: as many readers as there are places, each gone, slow, or one too many. */
 #include <errno.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/accept.h"
 #include "base/context.h"
 #include "base/log.h"
 #include "bpf/abi.h"
@@ -108,6 +110,33 @@ static void readers(void)
 	relay_close(&r);
 }
 
+/* Who comes without a descriptor for him waits, and nobody turns in circles for him. */
+static void without_files(void)
+{
+	struct rlimit may, none;
+	struct sample sample;
+	struct relay r;
+	int fd;
+
+	memset(&sample, 7, sizeof(sample));
+	if (!CHECK(!relay_open(&own_context, &r) && !getrlimit(RLIMIT_NOFILE, &may), "not open: %s", reason(0)))
+		return;
+	fd = reader(&r);
+	none = (struct rlimit){ 0, may.rlim_max };
+	setrlimit(RLIMIT_NOFILE, &none);
+	CHECK(relay_fd(&r) == r.listener, "it is left out before anybody came");
+	relay_accept(&r);
+	CHECK(relay_fd(&r) < 0, "it is waited for");
+	setrlimit(RLIMIT_NOFILE, &may);
+	r.shut -= ACCEPT_AGAIN_MS;
+	CHECK(relay_fd(&r) == r.listener, "it is left out for longer than a second");
+	relay_accept(&r);
+	relay_send(&r, &sample);
+	CHECK(hears(fd, &sample), "who waited hears nothing");
+	close(fd);
+	relay_close(&r);
+}
+
 /* Left by another, which was killed; and where the path is as long as one can be, and longer. */
 static void paths(void)
 {
@@ -150,6 +179,7 @@ int main(void)
 {
 	static const struct ktap_case cases[] = {
 		{ "readers", readers },
+		{ "without descriptors", without_files },
 		{ "paths", paths },
 	};
 	int status;

@@ -9,6 +9,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/select.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -626,6 +627,35 @@ static void turns(void)
 	ends();
 }
 
+/* Who comes while there is no descriptor waits, and the listener is left out for a second. */
+static void without_files(void)
+{
+	struct rlimit may;
+
+	listens(NULL);
+	now_ms = 1000;
+	comes();
+	comes();
+	polls();
+	if (getrlimit(RLIMIT_NOFILE, &may))
+		abort();
+	for (int again = 0; again < 2; again++) {
+		if (setrlimit(RLIMIT_NOFILE, &(struct rlimit){ 0, may.rlim_max }))
+			abort();
+		serves();
+		polls();
+		now_ms += 999;
+		polls();
+		now_ms++;
+		polls();
+	}
+	if (setrlimit(RLIMIT_NOFILE, &may))
+		abort();
+	serves();
+	polls();
+	ends();
+}
+
 static void lines(void)
 {
 	struct web_page one;
@@ -639,8 +669,13 @@ static void lines(void)
 static void word_for_word(void)
 {
 	static const struct scene scenes[] = {
-		{ "listening", listening }, { "names", names }, { "requests", requests },
-		{ "places", places },	    { "turns", turns }, { "lines", lines },
+		{ "listening", listening },
+		{ "names", names },
+		{ "requests", requests },
+		{ "places", places },
+		{ "turns", turns },
+		{ "lines", lines },
+		{ "without descriptors", without_files },
 	};
 
 	shows_scenes(&shows, scenes, sizeof(scenes) / sizeof(scenes[0]), begin);

@@ -145,6 +145,8 @@ int heal(const struct context *context, struct held *held)
 		err = held_close_gap(held);
 	locked = open_state(&state, context);
 	found = held_look(held);
+	if (found & HELD_UNSEEN)
+		err = because(-EMFILE, "%s", held_faults(held));
 	/* That has come meanwhile. */
 	if (!locked && !gap && (found & HELD_GAP))
 		err = err ?: held_close_gap(held);
@@ -152,7 +154,7 @@ int heal(const struct context *context, struct held *held)
 	pins = found & HELD_PINS;
 	/* Without the lock it is a command at work. */
 	twice = locked && state && (found & HELD_TWICE);
-	if (locked && found & ~HELD_DETACHED)
+	if (locked && found & ~(HELD_DETACHED | HELD_UNSEEN))
 		err = held_repair(held);
 	if (twice) {
 		again = attachments_settle(context, state);

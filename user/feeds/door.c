@@ -13,6 +13,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "base/accept.h"
 #include "base/clock.h"
 #include "base/close_fd.h"
 #include "base/lock.h"
@@ -49,6 +50,7 @@ struct door {
 	gid_t group;
 	struct guest *guests[GUESTS_MOST];
 	size_t n, first; /* first: whose turn it is */
+	int64_t shut;	 /* accept_next() */
 	struct batch batch;
 };
 
@@ -201,7 +203,7 @@ static void send_away(const struct door *d, int fd, const char *why)
 /* False: nobody waits. */
 static bool let_in(struct door *d)
 {
-	int fd = accept4(d->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	int fd = accept_next(d->listener, NULL, NULL, &d->shut);
 	struct guest *g;
 	struct ucred who = { .uid = (uid_t)-1 };
 
@@ -315,7 +317,7 @@ static void wait_for(const struct door *d)
 {
 	struct pollfd fds[GUESTS_MOST + 1];
 	struct timespec second = { 1, 0 };
-	bool ends = false, at_once = false;
+	bool ends = false, at_once = false, shut = d->shut && d->shut > clock_ms();
 
 	for (size_t i = 0; i < d->n; i++) {
 		struct stream *s = &d->guests[i]->stream;
@@ -326,10 +328,10 @@ static void wait_for(const struct door *d)
 		ends = ends || s->ended;
 		at_once = at_once || (!s->ended && stream_has_line(s));
 	}
-	fds[d->n] = (struct pollfd){ .fd = d->n < GUESTS_MOST ? d->listener : -1, .events = POLLIN };
+	fds[d->n] = (struct pollfd){ .fd = d->n < GUESTS_MOST && !shut ? d->listener : -1, .events = POLLIN };
 	if (at_once)
 		second.tv_sec = 0;
-	stop_poll(fds, d->n + 1, ends || at_once ? &second : NULL);
+	stop_poll(fds, d->n + 1, ends || at_once || shut ? &second : NULL);
 }
 
 int follow_door(struct context *context, const char *path, const char *group)

@@ -28,6 +28,7 @@ enum {
 	HELD_PINS = 2,	   /* a pin is gone, or is another's */
 	HELD_DETACHED = 4, /* an interface is not filtered any more, though it is there */
 	HELD_TWICE = 8,	   /* one is, by XDP and by tc: it was to be in another mode */
+	HELD_UNSEEN = 16,  /* there is no descriptor to look with: what is held stays, and nothing else is known */
 };
 unsigned int held_look(struct held *held);
 /* Where the slot has no generation that is pinned, this one belongs there. */

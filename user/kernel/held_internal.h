@@ -61,7 +61,7 @@ int held_get(const struct held *h, const struct part *part, struct stat *st);
 /* Is its pin there, and is it its own? */
 bool held_is_right(const struct held *h, struct part *part, struct pinned *is);
 
-/* What is pinned now. -EAGAIN: something changed meanwhile. */
+/* What is pinned now. -EAGAIN: something changed meanwhile. -EMFILE, -ENFILE: it cannot be seen. */
 int held_take(struct held *now);
 /* Takes over what commands have changed: base and generation of one, the links of both. */
 void held_merge(struct held *h, struct held *now);

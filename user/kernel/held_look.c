@@ -2,6 +2,7 @@
 /* What is wrong. */
 #include "kernel/held_internal.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -172,14 +173,21 @@ static bool is_untouched(const struct held *h)
 unsigned int held_look(struct held *h)
 {
 	struct held now = { .context = h->context, .expected = h->expected };
+	int err;
 
 	if (is_untouched(h))
 		return 0;
-	if (!held_take(&now) && (h->n || now.n))
+	err = held_take(&now);
+	if (!err && (h->n || now.n))
 		held_merge(h, &now);
 	held_clear(&now);
 	h->found = 0;
 	h->faults[0] = '\0';
+	if (err_is(err, EMFILE) || err_is(err, ENFILE)) {
+		say(h, HELD_UNSEEN, "what is in the kernel cannot be looked at, nor held: %s%s", errno_text(err),
+		    err_is(err, EMFILE) ? " (ulimit -n, LimitNOFILE= of the service)" : "");
+		return h->found;
+	}
 	for (unsigned int m = 0; m < MATCH_KINDS; m++)
 		look_at_slot(h, m);
 	look_at_links(h);

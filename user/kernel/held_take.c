@@ -3,12 +3,14 @@
 #include "kernel/held_internal.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include <bpf/bpf.h>
 
+#include "base/close_fd.h"
 #include "base/grow.h"
 #include "base/log.h"
 #include "kernel/dispatcher.h"
@@ -112,6 +114,24 @@ static int take_generation(struct held *h)
 	return err;
 }
 
+/* What a look opens for a moment: a directory, a pin in it, a socket. */
+#define MOMENTS 3
+
+/* Is a descriptor left for each of these? Else what looked as if it were not there may only not have been opened. */
+static int has_seen(void)
+{
+	int fds[MOMENTS], err = 0;
+
+	for (int i = 0; i < MOMENTS; i++) {
+		fds[i] = open("/", O_PATH | O_CLOEXEC);
+		if (fds[i] < 0)
+			err = -errno;
+	}
+	for (int i = 0; i < MOMENTS; i++)
+		close_fd(fds[i]);
+	return err;
+}
+
 int held_take(struct held *h)
 {
 	unsigned int uses = match_uses(h->context);
@@ -128,5 +148,5 @@ int held_take(struct held *h)
 	for (unsigned int m = 0; m < MATCH_KINDS && !err; m++)
 		h->in_slot[m] = held_in_slot(h, m);
 	err = err ?: take_generation(h) ?: take_directory(h, PIN_LINKS, LINK);
-	return err;
+	return has_seen() ?: err;
 }

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "bpf/abi.h"
+#include "base/accept.h"
 #include "base/close_fd.h"
 #include "base/log.h"
 #include "base/state_path.h"
@@ -28,6 +29,7 @@ int relay_open(const struct context *context, struct relay *r)
 	for (int i = 0; i < RELAY_MAX; i++)
 		r->client[i] = -1;
 	r->listener = -1;
+	r->shut = 0;
 	if (err)
 		return because(err, "%s: the path is too long for a socket", context->state);
 	memcpy(r->path, address.sun_path, sizeof(r->path));
@@ -62,9 +64,14 @@ static bool has_gone(int fd)
 	return recv(fd, &byte, 1, MSG_DONTWAIT) >= 0 || errno != EAGAIN;
 }
 
+int relay_fd(const struct relay *r)
+{
+	return r->shut && r->shut > clock_ms() ? -1 : r->listener;
+}
+
 void relay_accept(struct relay *r)
 {
-	int fd = accept4(r->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	int fd = accept_next(r->listener, NULL, NULL, &r->shut);
 
 	for (int i = 0; i < RELAY_MAX && fd >= 0; i++) {
 		if (r->client[i] >= 0 && has_gone(r->client[i])) {

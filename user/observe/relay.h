@@ -4,6 +4,7 @@
 #define OBSERVE_RELAY_H
 
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/un.h>
 
 struct context;
@@ -13,6 +14,7 @@ struct sample;
 
 struct relay {
 	int listener, client[RELAY_MAX];
+	int64_t shut; /* accept_next() */
 	char path[sizeof(((struct sockaddr_un *)0)->sun_path)];
 };
 
@@ -22,8 +24,8 @@ int relay_path(const struct context *context, char *path, size_t size);
 int relay_open(const struct context *context, struct relay *relay);
 void relay_close(struct relay *relay);
 
-/* Readable when a reader wants to connect. */
-#define relay_fd(relay) ((relay)->listener)
+/* Readable when a reader wants to connect; -1: nobody can, for a second. */
+int relay_fd(const struct relay *relay);
 void relay_accept(struct relay *relay);
 
 /* Does not wait for readers: a slow one misses some. */

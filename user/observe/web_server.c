@@ -12,6 +12,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/accept.h"
 #include "base/clock.h"
 #include "base/close_fd.h"
 #include "base/log.h"
@@ -130,6 +131,7 @@ struct web_server {
 		int64_t since;
 	} client[WEB_CLIENTS]; /* the oldest first */
 	unsigned int clients;
+	int64_t shut; /* accept_next() */
 };
 
 static int fd_of(struct MHD_Connection *connection)
@@ -188,12 +190,14 @@ static unsigned int first_to_go(const struct web_server *s)
 	return i < s->clients ? i : 0;
 }
 
-/* How long that client keeps others waiting, in ms; -1: there is a free place. */
+/* How long others have to wait, for that client or a descriptor, in ms; -1: there is a free place. */
 static int place_left(const struct web_server *s)
 {
 	unsigned int i = first_to_go(s);
 	int64_t left = s->client[i].asked ? s->client[i].since + PLACE_MS - clock_ms() : 0;
 
+	if (s->shut && s->shut > clock_ms())
+		return (int)(s->shut - clock_ms());
 	return s->clients < WEB_CLIENTS ? -1 : left < 0 ? 0 : (int)left;
 }
 
@@ -427,7 +431,7 @@ static bool take_client(struct web_server *s)
 {
 	struct sockaddr_storage address;
 	socklen_t size = sizeof(address);
-	int fd = accept4(s->listener, (struct sockaddr *)&address, &size, SOCK_NONBLOCK | SOCK_CLOEXEC);
+	int fd = accept_next(s->listener, (struct sockaddr *)&address, &size, &s->shut);
 
 	if (fd < 0)
 		return errno == ECONNABORTED || errno == EINTR;

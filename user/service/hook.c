@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/close_fd.h"
 #include "base/context.h"
 #include "base/trusted_dir.h"
 
@@ -21,6 +22,7 @@
 void hook_begin(struct hook *h, const struct context *context, const char *program)
 {
 	*h = (struct hook){ .context = context, .program = program };
+	getrlimit(RLIMIT_NOFILE, &h->files);
 	events_begin(&h->tail, context->state);
 }
 
@@ -39,7 +41,7 @@ static void export(const json_t *event, const char *member, const char *variable
 }
 
 /* In the child. No shell: the program is a path; the event is in its environment and on its standard input. */
-static void become(const char *program, const char *line)
+static void become(const struct hook *h, const char *line)
 {
 	json_t *event = json_loads(line, 0, NULL);
 	sigset_t none;
@@ -59,9 +61,9 @@ static void become(const char *program, const char *line)
 	/* A line fits into a pipe. */
 	if (!pipe(pipes) && write(pipes[1], line, strlen(line)) > 0 && write(pipes[1], "\n", 1) > 0)
 		dup2(pipes[0], STDIN_FILENO);
-	for (int fd = 3; fd < 1024; fd++)
-		close(fd);
-	execl(program, program, NULL);
+	close_from(3);
+	setrlimit(RLIMIT_NOFILE, &h->files);
+	execl(h->program, h->program, NULL);
 	_exit(127);
 }
 
@@ -101,7 +103,7 @@ void hook_turn(struct hook *h)
 	h->since = clock_ms();
 	h->running = fork();
 	if (!h->running)
-		become(h->program, line);
+		become(h, line);
 	if (h->running < 0) {
 		warn("the hook is not run: %s", strerror(errno));
 		h->running = 0;

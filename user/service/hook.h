@@ -4,6 +4,7 @@
 #define SERVICE_HOOK_H
 
 #include <stdint.h>
+#include <sys/resource.h>
 #include <sys/types.h>
 
 #include "state/events.h"
@@ -14,9 +15,10 @@ struct hook {
 	struct events_tail tail;
 	pid_t running; /* 0: none */
 	int64_t since; /* clock_ms() */
+	struct rlimit files;
 };
 
-/* Events from now on. */
+/* Events from now on. The program may have as many files open as the service may at this moment. */
 void hook_begin(struct hook *hook, const struct context *context, const char *program);
 /* Another program from now on, or none (NULL). */
 void hook_change(struct hook *hook, const char *program);

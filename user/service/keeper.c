@@ -183,6 +183,23 @@ static void start(struct keeper *k, int64_t now)
 		warn("%s: there is no memory to heal it", faults);
 }
 
+/* Nothing is known to be wrong, and no other process could tell. Looking takes as many calls as if it could be seen. */
+static void unseen(struct keeper *k, int64_t now)
+{
+	const char *why = held_faults(k->held);
+	bool same = k->broken && !strcmp(why, k->healing);
+
+	k->look_at = now + HEAL_AGAIN;
+	if (same)
+		return;
+	snprintf(k->healing, sizeof(k->healing), "%s", why);
+	k->broken = true;
+	k->later = false;
+	warn("%s", why);
+	begins(k, why);
+	publish(k);
+}
+
 /* Of a mount over its directory the kernel tells nobody. */
 static bool state_is_another(struct keeper *k)
 {
@@ -200,6 +217,7 @@ static bool state_is_another(struct keeper *k)
 
 bool keeper_turn(struct keeper *k, int64_t now)
 {
+	unsigned int found;
 	bool another;
 
 	jobs_limit(&k->jobs, now);
@@ -207,7 +225,10 @@ bool keeper_turn(struct keeper *k, int64_t now)
 		return false;
 	another = state_is_another(k);
 	k->look_at = now + LOOK_EVERY;
-	if (held_look(k->held)) {
+	found = held_look(k->held);
+	if (found & HELD_UNSEEN) {
+		unseen(k, now);
+	} else if (found) {
 		start(k, now);
 	} else if (k->broken || k->later) {
 		healed(k);

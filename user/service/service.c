@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
@@ -406,6 +407,17 @@ static void keep_little(void)
 #endif
 }
 
+/* It holds a descriptor of each part of the filter, and of each interface, and looks with as many. */
+static void more_files(void)
+{
+	struct rlimit may;
+
+	if (getrlimit(RLIMIT_NOFILE, &may))
+		return;
+	may.rlim_cur = may.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &may);
+}
+
 int service_run(const struct context *context, struct service_options *options, struct config *config)
 {
 	struct service s = {
@@ -441,6 +453,7 @@ int service_run(const struct context *context, struct service_options *options, 
 		s.followers.context = context;
 		errands_begin(&s.errands, context);
 		hook_begin(&s.hook, context, options->hook);
+		more_files();
 		queue_restore(&s.jobs, JOB_START);
 		queue_config(&s);
 		loop(&s);
