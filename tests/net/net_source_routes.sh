@@ -65,4 +65,37 @@ sent() {
 	is "$(python3 "$routes" 4 - - wire1 198.51.100.1 203.0.113.9)" nothing "what comes out of what is banned by its header"
 }
 
-run_cases "forwards 4 10.1.0.1 203.0.113.9 accept_source_route" "forwards 6 fd01::1 2001:db8::9 seg6_enabled" sent
+# arrives: what of a banned source comes to a socket out of routing headers.
+arrives() {
+	python3 "$routes" within "$(cat /sys/class/net/edge0/address)" wire0 203.0.113.9 10.1.0.1 || fail "cannot send"
+}
+
+# says_so YES|NO: doctor does.
+says_so() {
+	"$XDP_BLOOM" doctor edge0 >out
+	is "$(grep -c '^note *IPv6 *net.ipv6.conf.all.seg6_enabled is on' out)" "$1" "what doctor says: $(cat out)"
+}
+
+# What the stack takes out of a routing header by itself, where it is told to.
+taken_out() {
+	local n
+
+	[ -e /proc/sys/net/ipv6/conf/all/seg6_enabled ] || skip "needs SRv6 in the kernel"
+	router
+	ip addr add 2001:db8:77::1/64 dev edge0 nodad
+	is "$(cat /proc/sys/net/ipv6/conf/all/seg6_enabled)" 0 "net.ipv6.conf.all.seg6_enabled, as Linux has it"
+	bloom attach edge0
+	is "$(arrives)" nothing "what comes where Linux is as it is"
+	says_so 0
+	for n in all edge0; do
+		echo 1 >"/proc/sys/net/ipv6/conf/$n/seg6_enabled"
+	done
+	is "$(arrives)" "once hop twice" "what comes where it takes them out"
+	says_so 1
+	bloom tune --inner on
+	is "$(arrives)" twice "what comes behind tune --inner on"
+	says_so 0
+	echo 0 >/proc/sys/net/ipv6/conf/all/seg6_enabled
+}
+
+run_cases "forwards 4 10.1.0.1 203.0.113.9 accept_source_route" "forwards 6 fd01::1 2001:db8::9 seg6_enabled" sent taken_out

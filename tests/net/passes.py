@@ -43,6 +43,12 @@ def within(packet):
     return {IPV4: IPIP, IPV6: SIX}[packet[0]], packet[1]
 
 
+def routed(packet, kind=4):
+    """Behind a routing header of which no segment is left."""
+    protocol, data = within(packet)
+    return ROUTING, struct.pack("!BBBBI", protocol, 2, kind, 0, 0) + a6(OTHER6) + data
+
+
 def gre(packet):
     return GRE, struct.pack("!HH", 0, packet[0]) + packet[1]
 
@@ -76,6 +82,9 @@ FRAMES = {
     "GRE, tagged five times within": ip4(CLEAN4, gre(tagged(BAD4, 5))),
     "IP in IP, cut within the inner header": ip4(CLEAN4, (IPIP, BAD4[1][:8]), part=0x2000),
     "two tunnels, one within the other": ip4(CLEAN4, within(ip4(CLEAN4, within(BAD4)))),
+    "IPv4 behind a routing header": ip6(CLEAN6, routed(BAD4)),
+    "IPv6 behind a routing header": ip6(CLEAN6, routed(BAD6, 3)),
+    "a routing header within the other": ip6(CLEAN6, routed(ip6(CLEAN6, routed(BAD4)))),
     "VXLAN": ip4(CLEAN4, udp(4789, struct.pack("!II", 8 << 24, 7 << 8) + ether(BAD4))),
     "ESP": ip4(CLEAN4, (ESP, struct.pack("!II", 1, 1) + BAD4[1])),
     "IPv4-mapped": ip6(bytes(10) + b"\xff\xff" + WITHIN, udp()),

@@ -2,6 +2,9 @@
 """
 source_routes.py 4|6 MAC IN OUT FIRST LAST: a packet to FIRST that has to go on to LAST, with a source route, goes into IN; what
 comes out of OUT within a second is printed, by its destination. With "-" for IN it is sent by this machine's own stack.
+
+source_routes.py within MAC IN SOURCE TO: packets of SOURCE to TO, which this machine has, go into IN, each kind behind another kind of
+routing header of which no segment is left; which of them come to a socket is printed.
 """
 import ipaddress
 import socket
@@ -40,7 +43,47 @@ def frame(family, mac, first, last):
     return to + b"\x08\x00" + head + udp()
 
 
+HOST = ipaddress.ip_address("2001:db8:77::1").packed
+SENDER = ipaddress.ip_address("2001:db8:77::2").packed
+
+
+def outer(following, data):
+    return struct.pack("!IHBB", 6 << 28, len(data), following, 64) + SENDER + HOST + data
+
+
+def used_up(following, kind, data):
+    return bytes([following, 2, kind, 0, 0, 0, 0, 0]) + HOST + data
+
+
+def taken_out(mac, into, source, to):
+    def packet(word):
+        head = struct.pack("!BBHHHBBH", 0x45, 0, 28 + len(word), 1, 0, 64, 17, 0)
+        head += ipaddress.ip_address(source).packed + ipaddress.ip_address(to).packed
+        return head[:10] + struct.pack("!H", checksum(head)) + head[12:] + struct.pack("!HHHH", 9, 4711, 8 + len(word), 0) + word
+
+    kinds = [
+        outer(43, used_up(4, 4, packet(b"once"))),
+        outer(0, bytes([43, 0, 1, 4, 0, 0, 0, 0]) + used_up(4, 4, packet(b"hop"))),
+        outer(43, used_up(41, 4, outer(43, used_up(4, 4, packet(b"twice"))))),
+    ]
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as heard, socket.socket(socket.AF_PACKET, socket.SOCK_RAW) as wire:
+        heard.bind((to, 4711))
+        heard.settimeout(1)
+        wire.bind((into, 0))
+        for data in kinds:
+            wire.send(bytes.fromhex(mac.replace(":", "")) + bytes.fromhex("020000000001") + b"\x86\xdd" + data)
+        came = []
+        try:
+            while True:
+                came.append(heard.recv(100).decode())
+        except socket.timeout:
+            print(" ".join(came) or "nothing")
+
+
 def main():
+    if sys.argv[1] == "within":
+        taken_out(*sys.argv[2:])
+        return
     family, mac, into, out, first, last = sys.argv[1:]
     heard = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3))
     heard.bind((out, 3))

@@ -26,6 +26,7 @@
 #include "kernel/port.h"
 #include "kernel/root.h"
 #include "state/ports.h"
+#include "state/settings.h"
 #include "state/state.h"
 #include "shown.h"
 
@@ -41,6 +42,8 @@ static struct {
 	uint64_t rights, service;
 	unsigned int kernel;
 	bool mounts, frags, shares, looks_up, dispatcher, followed, no_room;
+	bool inner;
+	const char *unwraps;
 	int pins, program, bare_program, shared, state, interfaces, ports, due, jitted;
 } world;
 
@@ -83,6 +86,7 @@ static void given_host(struct host *host)
 			       .jit = 1,
 			       .unprivileged = 2,
 			       .selinux = HOST_NONE,
+			       .unwraps = world.unwraps,
 			       .capabilities = world.rights,
 			       .service = ~0ULL,
 			       .memlock = ~0ULL };
@@ -233,6 +237,13 @@ static bool given_lock(const char *directory, const char *name)
 	return world.followed && given_holder(directory, name) == 77;
 }
 
+static struct settings given_settings(struct state *state)
+{
+	(void)state;
+	return (struct settings){ .inner = world.inner };
+}
+
+#define settings_read	   given_settings
 #define host_look	   given_host
 #define host_capabilities  given_capabilities
 #define lock_holder	   given_holder
@@ -348,6 +359,17 @@ static void state(void)
 		looks("to read", NULL, 0, "state");
 		world.interfaces = 0;
 	}
+}
+
+static void unwraps(void)
+{
+	world.unwraps = "seg6_enabled";
+	looks("routing headers are taken off", NULL, 0, "IPv6");
+	world.inner = true;
+	looks("and looked behind", NULL, 0, "IPv6");
+	world.inner = false;
+	world.state = -EACCES;
+	looks("or who knows?", NULL, 0, "IPv6");
 }
 
 static struct port port(const char *driver, unsigned int mtu)
@@ -477,9 +499,9 @@ static void ports(void)
 static void word_for_word(void)
 {
 	static const struct scene scenes[] = {
-		{ "machine", machine },	      { "pins", pins },	     { "program", program }, { "state", state },
-		{ "interfaces", interfaces }, { "kept", kept_ones }, { "busy", busy },	     { "filtered", filtered },
-		{ "ports", ports },
+		{ "machine", machine },	      { "pins", pins },	      { "program", program }, { "state", state },
+		{ "interfaces", interfaces }, { "kept", kept_ones },  { "busy", busy },	      { "filtered", filtered },
+		{ "ports", ports },	      { "unwraps", unwraps },
 	};
 
 	shows_scenes(&shows, scenes, sizeof(scenes) / sizeof(scenes[0]), begin);

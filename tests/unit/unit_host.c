@@ -197,7 +197,8 @@ static void look(const char *what)
 	printf("  lockdown '%s', selinux %d, apparmor '%s', seccomp %d, capabilities %llx, memlock %lld, memory %llu\n",
 	       host.lockdown, host.selinux, host.apparmor, host.seccomp, (unsigned long long)host.capabilities,
 	       (long long)host.memlock, (unsigned long long)host.memory);
-	printf("  lacks '%s'\n", host_lacks_text(&host, text));
+	printf("  lacks '%s'%s%s\n", host_lacks_text(&host, text), host.unwraps ? ", unwraps by " : "",
+	       host.unwraps ?: "");
 	if (open_now)
 		abort();
 }
@@ -272,6 +273,20 @@ static void apparmor(void)
 	file("/proc/self/attr/apparmor/current", NULL, ENOENT);
 	file("/proc/self/attr/current", NULL, ENOENT);
 	look("none is said");
+}
+
+static void unwraps(void)
+{
+	file("/proc/sys/net/ipv6/conf/all/rpl_seg_enabled", "1\n", 0);
+	look("one kind of routing headers");
+	file("/proc/sys/net/ipv6/conf/all/seg6_enabled", "0\n", 0);
+	look("not the other");
+	file("/proc/sys/net/ipv6/conf/all/seg6_enabled", "1\n", 0);
+	look("both");
+	file("/proc/sys/net/ipv6/conf/all/rpl_seg_enabled", "0\n", 0);
+	look("the other");
+	file("/proc/sys/net/ipv6/conf/all/seg6_enabled", NULL, EACCES);
+	look("it is not seen");
 }
 
 static void seccomp(void)
@@ -357,7 +372,8 @@ static void word_for_word(void)
 	static const struct scene scenes[] = { { "none", none },       { "all", all },
 					       { "unseen", unseen },   { "apparmor", apparmor },
 					       { "seccomp", seccomp }, { "memory", memory },
-					       { "lacks", lacks },     { "of another", of_another } };
+					       { "lacks", lacks },     { "of another", of_another },
+					       { "unwraps", unwraps } };
 
 	shows_scenes(&shows, scenes, sizeof(scenes) / sizeof(scenes[0]), begin);
 }

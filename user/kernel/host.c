@@ -61,6 +61,19 @@ static void chosen(const char *path, char *word, size_t size)
 	snprintf(word, size, "%s", open + 1);
 }
 
+#define OF_ALL "/proc/sys/net/ipv6/conf/all/"
+
+/* On an interface where it is on, too. */
+static const char *find_unwraps(void)
+{
+	static const char *const settings[] = { OF_ALL "seg6_enabled", OF_ALL "rpl_seg_enabled" };
+
+	for (size_t i = 0; i < sizeof(settings) / sizeof(settings[0]); i++)
+		if (number_in(settings[i]) > 0)
+			return settings[i] + strlen(OF_ALL);
+	return NULL;
+}
+
 static void find_apparmor(char profile[64])
 {
 	char text[128];
@@ -165,6 +178,7 @@ void host_look(struct host *host)
 	host->jit = number_in("/proc/sys/net/core/bpf_jit_enable");
 	host->unprivileged = number_in("/proc/sys/kernel/unprivileged_bpf_disabled");
 	chosen("/sys/kernel/security/lockdown", host->lockdown, sizeof(host->lockdown));
+	host->unwraps = find_unwraps();
 	host->selinux = number_in("/sys/fs/selinux/enforce");
 	find_apparmor(host->apparmor);
 	find_status(host);

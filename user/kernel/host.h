@@ -27,6 +27,8 @@ struct host {
 	int selinux;	   /* does it enforce? */
 	char apparmor[64]; /* the profile that this process is confined by; "": none */
 	bool seccomp;
+	const char
+		*unwraps; /* a setting by which IPv6 takes packets out of routing headers (for all); NULL: none is on */
 	uint64_t capabilities;
 	uint64_t service; /* what a service that runs may; host_look() takes it for all */
 	uint64_t memlock; /* RLIMIT_MEMLOCK; ~0: no limit */

@@ -29,6 +29,7 @@
 #include "kernel/port.h"
 #include "kernel/root.h"
 #include "state/ports.h"
+#include "state/settings.h"
 #include "state/state.h"
 
 const char *const finding_levels[] = { "problem", "note", "ok", NULL };
@@ -188,12 +189,18 @@ static bool look_at_program(const struct host *host, struct findings *found)
 	return tried.frags;
 }
 
-/* Which interfaces are kept there. */
-static void look_at_state(const struct context *context, struct interface_info **kept, size_t *n,
-			  struct findings *found)
+/* Which interfaces are kept there; and the settings, where they can be read. */
+static void look_at_state(const struct context *context, const struct host *host, struct interface_info **kept,
+			  size_t *n, struct findings *found)
 {
 	struct state *state = NULL;
 	int err = state_open(&state, context, false) ?: state_interfaces(state, kept, n);
+
+	if (!err && host->unwraps && !settings_read(state).inner)
+		NOTE("IPv6",
+		     "net.ipv6.conf.all.%s is on: where an interface has it, too, the kernel itself takes a packet out of"
+		     " a routing header, and its source is not asked about; tune --inner on asks, one level deep",
+		     host->unwraps);
 
 	if (err_is(err, EACCES) || err_is(err, EPERM))
 		NOTE("state", "%s cannot be seen without root", context->state);
@@ -420,7 +427,7 @@ void doctor(const struct context *context, char *const *names, int n, struct fin
 		frags = look_at_program(&host, found);
 	else
 		doctor_jit(&host, -1, found);
-	look_at_state(context, &kept, &kept_n, found);
+	look_at_state(context, &host, &kept, &kept_n, found);
 	for (int i = 0; i < n; i++)
 		look_at(context, &host, names[i], find_kept(kept, kept_n, names[i]), frags, try, false, found);
 	all = n ? NULL : if_nameindex();
