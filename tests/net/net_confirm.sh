@@ -393,6 +393,29 @@ attached_for_a_while() {
 	is "$(cat err)" "" "what it says where it is attached for good"
 }
 
+# One that comes while it waits is on trial, too, and goes back with the others; and so is one that comes later.
+comes_for_a_while() {
+	local n
+
+	need bpftool
+	veth 0
+	for n in 5 6; do
+		expect 1 "$XDP_BLOOM" attach edge0 "edge$n" --if-needed --confirm 1h
+		expect 1 "$XDP_BLOOM" attach "edge$n" --if-needed
+		grep -q "edge$n: remembered, but goes back unless you run: xdp-bloom confirm" err || fail "$(cat err)"
+		[ $n = 6 ] || veth 5
+		[ $n = 6 ] || bloom restore
+		[ $n = 6 ] || is_on_trial edge5 || fail "edge5 is not on trial"
+		is "$(get '[.waiting[]|.name] | sort' show)" "[\"edge0\",\"edge$n\"]" "what waits"
+		as_sql "UPDATE pending SET due = 1"
+		bloom restore
+		is "$(get '.interfaces' show)" '[]' "what is filtered"
+	done
+	veth 6
+	bloom restore
+	is "$(get '.interfaces' show)" '[]' "what is filtered when another has come"
+}
+
 # What waits, said once more, for good: it is not acknowledged, as it goes back. Each verb that takes --confirm.
 said_twice() {
 	local rows row verb
@@ -856,4 +879,4 @@ is_away() {
 	[ ! "/proc/$away/ns/net" -ef /proc/self/ns/net ]
 }
 
-run_cases said_twice lines_beside_a_trial waits_in_a_stream late_bans late_changes late_beside_bans attached_for_a_while cannot_go_back goes_together goes_one_after_the_other goes_with_exceptions goes_with_wide_exceptions goes_with_many_scopes goes_back_over_a_need goes_back_with_others begins_with_nothing restarts_on_trial every_verb beside_an_image of_before renamed another_has_its_name date_set_forward confirmed confirm_cut_short confirm_takes_long another_root banned_meanwhile unpinned_at_once too_late of_an_older_state broken_sessions
+run_cases said_twice lines_beside_a_trial waits_in_a_stream late_bans late_changes late_beside_bans attached_for_a_while comes_for_a_while cannot_go_back goes_together goes_one_after_the_other goes_with_exceptions goes_with_wide_exceptions goes_with_many_scopes goes_back_over_a_need goes_back_with_others begins_with_nothing restarts_on_trial every_verb beside_an_image of_before renamed another_has_its_name date_set_forward confirmed confirm_cut_short confirm_takes_long another_root banned_meanwhile unpinned_at_once too_late of_an_older_state broken_sessions

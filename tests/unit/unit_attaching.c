@@ -831,6 +831,20 @@ static void missing(void)
 	anew();
 	agrees = BEHIND;
 	attaches(OPTIONS(0), NAMES("eth0"));
+	puts("-- not there, if needed, on trial");
+	anew();
+	attaches(OPTIONS(.if_needed = true, .confirm = { true, 60 }), NAMES("eth0", "eth7"));
+	puts("-- not there, on trial");
+	anew();
+	attaches(OPTIONS(.confirm = { true, 60 }), NAMES("eth0", "eth7"));
+	puts("-- remembered before, on trial");
+	anew();
+	kept("eth7", "skb", MATCH_SOURCE, NULL, false);
+	attaches(OPTIONS(.if_needed = true, .confirm = { true, 60 }), NAMES("eth7"));
+	puts("-- and again");
+	attaches(OPTIONS(.if_needed = true, .confirm = { true, 60 }), NAMES("eth7"));
+	attaches(OPTIONS(.if_needed = true), NAMES("eth7"));
+	attaches(OPTIONS(0), NAMES("eth7"));
 }
 
 static void bridge_is(void)

@@ -139,15 +139,31 @@ static int announce(struct attaching *a, const char *label, const struct interfa
 	return err || kept ? err : (label_ports(label) ? state_ports_put : state_interface_put)(a->change->state, is);
 }
 
+/* It may go: the interface comes, or another's program leaves it. */
+static bool passes(int is)
+{
+	return err_is(is, ENODEV) || err_is(is, EBUSY);
+}
+
+static bool is_for_later(int is)
+{
+	return passes(is) || err_is(is, EXDEV);
+}
+
 static int announce_interface(struct attaching *a, const char *name, enum announced *announced)
 {
 	struct attachment at = wanted(a->options, name, NULL);
 	struct interface_info interface = as_kept(a, &at);
+	int may = attach_may(a->change->context, &at), has;
 	char label[LABEL_MAX];
 
-	if (attach_may(a->change->context, &at))
-		return 0; /* attach_one() says why */
-	return announce(a, label_of(label, name, at.match), &interface, announced);
+	label_of(label, name, at.match);
+	/* attach_one() says why. */
+	if (may && !(a->options->confirm.given && a->options->if_needed && is_for_later(may)))
+		return 0;
+	/* What is remembered with --confirm goes back as well. */
+	has = may ? state_pending_has(a->change->state, PENDING_INTERFACE, label) : 0;
+	return has < 0 ? has : has ? 0 : announce(a, label, &interface, announced);
 }
 
 /* How the ports of this one are to be filtered. */
@@ -285,19 +301,11 @@ static void undo(const struct attaching *a, struct attachment *done, int n)
 
 enum { ALREADY = 1, REMEMBERED, GOES_BACK };
 
-/* It may go: the interface comes, or another's program leaves it. */
-static bool passes(int is)
-{
-	return err_is(is, ENODEV) || err_is(is, EBUSY);
-}
-
 /* Is the interface left as it is, or for later, with others attached? One port that has no XDP does not undo the rest.
  */
 static bool may_be_left(const struct attach_options *o, int is)
 {
-	if (o->ports)
-		return !err_is(is, ENOMEM);
-	return o->if_needed && (err_is(is, EEXIST) || passes(is) || err_is(is, EXDEV));
+	return o->ports ? !err_is(is, ENOMEM) : o->if_needed && (err_is(is, EEXIST) || is_for_later(is));
 }
 
 /* It is filtered as one so far. */
@@ -365,26 +373,26 @@ static int change_in_place(struct attaching *a, int change, struct attachment *a
 }
 
 /* What is on trial is changed by nobody: it would go back, with all that was said of it. */
-static int waits(struct attaching *a, const char *name)
+static int waits(struct attaching *a, int i)
 {
 	struct state *state = a->change->state;
+	int has = a->announced[i] ? 0 : state_pending_any(state, PENDING_INTERFACE);
 	char label[LABEL_MAX], as[LABEL_MAX];
-	int has = state_pending_any(state, PENDING_INTERFACE);
 	struct attachment is;
+	bool on;
 
-	/* One that is not there yet is what this command has announced. */
-	if (has <= 0 || !is_on(a, name, &is))
-		return has < 0 ? has : 0;
-	label_of(as, is.as, is.match);
-	has = state_pending_has(state, PENDING_INTERFACE, label_of(label, name, is.match));
+	if (has <= 0)
+		return has;
+	on = is_on(a, a->names[i], &is);
+	has = state_pending_has(state, PENDING_INTERFACE, label_of(label, a->names[i], way_of(a->options)));
 	/* Under the name that it had then. */
-	if (!has && attach_goes_back(a->change->context, &is, as))
+	if (!has && on && attach_goes_back(a->change->context, &is, label_of(as, is.as, is.match)))
 		has = state_pending_has(state, PENDING_INTERFACE, as);
 	if (has <= 0)
 		return has;
 	if (!a->options->if_needed)
 		return because_it_waits(label);
-	warn("%s: attached, but goes back unless you run: xdp-bloom confirm", label);
+	warn("%s: %s, but goes back unless you run: xdp-bloom confirm", label, on ? "attached" : "remembered");
 	return GOES_BACK;
 }
 
@@ -515,7 +523,7 @@ int attach_interfaces(struct context *context, const struct attach_options *opti
 	err = err ?: kernel_base(context, committed(a.change->state)) ?: attachments_settle(context, a.change->state);
 	err = err ?: announce_all(&a) ?: ask_guard(&a);
 	for (int i = 0; !err && i < a.n; i++) {
-		int is = is_named(a.names, i, a.names[i]) ? 0 : waits(&a, a.names[i]);
+		int is = is_named(a.names, i, a.names[i]) ? 0 : waits(&a, i);
 
 		is = is ?: attach_next(&a, a.names[i], &done[*done_n], &a.before[*done_n]);
 		err = is < 0 ? is : 0;
