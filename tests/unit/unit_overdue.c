@@ -75,6 +75,18 @@ static void by_either_clock(void)
 	says("exact was");
 }
 
+/* It is open from then on. */
+static void an_interface(void)
+{
+	given_n = 1;
+	given[0] = (struct pending){ .kind = PENDING_INTERFACE, .name = "eth0", .deadline = DATE + 1 };
+	says("");
+	given[0].deadline = DATE;
+	says("eth0 was not confirmed in time, and has not gone back");
+	given[0].deadline = PENDING_IN_PROGRESS;
+	says("");
+}
+
 static void the_first(void)
 {
 	given_n = 2;
@@ -90,7 +102,9 @@ static void the_first(void)
 
 int main(void)
 {
-	static const struct ktap_case cases[] = { { "by either clock", by_either_clock }, { "the first", the_first } };
+	static const struct ktap_case cases[] = { { "by either clock", by_either_clock },
+						  { "an interface", an_interface },
+						  { "the first", the_first } };
 
 	return ktap_run(cases, sizeof(cases) / sizeof(*cases));
 }

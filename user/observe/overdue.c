@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "state/state.h"
 
-/* So long the largest sets take. */
+/* So long the largest sets take. An interface takes no time, and lets everything pass until it has gone back. */
 #define TAKES ((int64_t)10000000000)
 
 static int64_t late(const struct pending *one)
@@ -27,7 +27,7 @@ int overdue_trouble(struct state *state, char text[OVERDUE_TEXT_MAX])
 	*text = 0;
 	for (size_t i = 0; i < n && !err && !*text; i++)
 		if (waiting[i].deadline != PENDING_IN_PROGRESS && !pending_left(&waiting[i], 0) &&
-		    late(&waiting[i]) > TAKES)
+		    (waiting[i].kind == PENDING_INTERFACE || late(&waiting[i]) > TAKES))
 			snprintf(text, OVERDUE_TEXT_MAX,
 				 "%s was not confirmed in time, and has not gone back: 'xdp-bloom rotate' says why",
 				 waiting[i].name);
