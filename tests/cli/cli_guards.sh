@@ -657,12 +657,52 @@ for_a_while() {
 	bloom add $address
 }
 
+is_no_ban() {
+	! "$XDP_BLOOM" bans | grep -q "^$1"
+}
+
+# The last exception that lasts is not taken away beside a trial behind which the address is banned: what waits may be
+# another exception, or a ban or list that comes back.
+taken_beside_a_trial() {
+	local address=45.0.0.254 back trial
+	local trials=("load b other --confirm 1h --big-change" "unload b --confirm 1h" "shadow b --confirm 1h"
+		"add $address --replace --ttl 1 --confirm 1h" "load a it --allow --confirm 1h")
+
+	back="$address, a gateway in use (route table 254), would be banned when what waits for confirmation goes back"
+	veth 0
+	ip addr add 45.0.0.1/24 dev edge0
+	ip route add default via $address
+	echo $address >it
+	echo 198.51.100.1 >other
+	bloom load other other
+	for trial in "${trials[@]}"; do
+		bloom allow $address
+		if [ "${trial#* b }" != "$trial" ]; then bloom load b it; else bloom add $address; fi
+		# shellcheck disable=SC2086 # words
+		bloom $trial
+		[ "${trial#add}" = "$trial" ] || wait_until "the ban is over" is_no_ban $address
+		refused "$back" disallow $address
+		bloom rotate
+		bloom load other other
+		bloom disallow $address --force
+		bloom flush
+		bloom load other other
+	done
+	# Of two exceptions one is enough, as long as it stays.
+	bloom allow $address
+	bloom load a it --allow --confirm 1h
+	bloom load c it --allow
+	bloom add $address
+	bloom disallow $address
+	refused "$back" unload c
+}
+
 # What an exception lets through, or a setting, that waits to be confirmed is not let through for good; nor is granted for
 # good what --force granted for what waits.
 what_goes_back() {
 	local address=45.0.0.254 it="45.0.0.254, a gateway in use (route table 254)" back n
 
-	back="$it, would be banned when the exception goes back that lets it through: 'xdp-bloom confirm' keeps that"
+	back="$it, would be banned when what waits for confirmation goes back: 'xdp-bloom confirm' prevents that"
 	veth 0 1
 	ip addr add 45.0.0.1/24 dev edge0
 	ip route add default via $address
@@ -674,7 +714,7 @@ what_goes_back() {
 		if [ $n = 1 ]; then bloom allow $address --confirm 1h; else bloom load ok it --allow --confirm 1h; fi
 		refused "$back" load second it
 		refused "$back" add $address
-		refused "$back" add 45.0.0.254/31 --ttl 1h
+		refused "$back" add 45.0.0.254/31 --ttl 2h
 		bloom load other other
 		bloom add 198.51.100.77
 		bloom load second it --shadow
@@ -723,4 +763,4 @@ is_open() {
 	[ "$(xdp_id "$1")" = none ]
 }
 
-run_cases shows_all of_a_long_table by_a_liar by_three_who_stall what_may_not_be_read what_is_hidden table by_the_service spares_at_boot embedded by_no_chance for_a_while what_goes_back
+run_cases shows_all of_a_long_table by_a_liar by_three_who_stall what_may_not_be_read what_is_hidden table by_the_service spares_at_boot embedded by_no_chance for_a_while what_goes_back taken_beside_a_trial

@@ -154,23 +154,23 @@ static int given_grants(struct state *state, struct addr **list, size_t *n)
 	return may("grants") ?: state_grants(state, list, n);
 }
 
-#define state_grants		      given_grants
-#define state_grant(s, addr, waits)   (may("grant") ?: state_grant(s, addr, waits))
-#define state_grant_drop(s, addr)     (may("drop") ?: state_grant_drop(s, addr))
-#define state_allowed_waiting(s, set) (may("waiting") ?: state_allowed_waiting(s, set))
-#define own_addresses		      given_needs
-#define guard_before		      given_before
-#define guard_longer		      given_longer
-#define culprit_text		      given_culprit
-#define exceptions_add		      given_exception
-#define event(...)		      given_event(__VA_ARGS__)
-#define warn			      given_warn
-#define live_drops		      given_drops
+#define state_grants		    given_grants
+#define state_grant(s, addr, waits) (may("grant") ?: state_grant(s, addr, waits))
+#define state_grant_drop(s, addr)   (may("drop") ?: state_grant_drop(s, addr))
+#define state_later(s, bans, set)   (may("later") ?: state_later(s, bans, set))
+#define own_addresses		    given_needs
+#define guard_before		    given_before
+#define guard_longer		    given_longer
+#define culprit_text		    given_culprit
+#define exceptions_add		    given_exception
+#define event(...)		    given_event(__VA_ARGS__)
+#define warn			    given_warn
+#define live_drops		    given_drops
 #include "change/guard_needs.c"
 #undef state_grants
 #undef state_grant
 #undef state_grant_drop
-#undef state_allowed_waiting
+#undef state_later
 #undef own_addresses
 #undef event
 #undef warn
@@ -332,7 +332,7 @@ static void fails(void)
 
 static void state_says_no(void)
 {
-	static const char *const calls[] = { "grants", "grant", "drop", "waiting" };
+	static const char *const calls[] = { "grants", "grant", "drop", "later" };
 	struct ranges gone = set_of("198.51.100.1");
 
 	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
@@ -450,6 +450,24 @@ static void all_excepted(void)
 	sets("", false);
 }
 
+/* A list that bans a gateway, and comes back. No edit in place has a part in that. */
+static void comes_back(void)
+{
+	struct list_info list = { .kind = LIST_BAN, .prefixes = 1, .addresses = "1", .source = "-", .loaded = "-" };
+	struct pending pending = { .kind = PENDING_LIST, .name = "foes", .deadline = 7 };
+	struct ranges set = set_of("198.51.100.1");
+
+	snprintf(list.name, sizeof(list.name), "foes");
+	ENOUGH(!state_list_put(state, &list, &set) && !state_pending_drop(state, &pending));
+	ranges_free(&set);
+	sets("", true);
+	given.longer[0] = true;
+	sets("", false);
+	sets("", true);
+	guard.again = true;
+	sets("", true);
+}
+
 static void scenes(void)
 {
 	static const struct scene all[] = {
@@ -464,6 +482,7 @@ static void scenes(void)
 		{ "all of them", all_of_them },
 		{ "excepted", excepted },
 		{ "all is excepted", all_excepted },
+		{ "comes back", comes_back },
 		{ "the state fails", state_says_no },
 	};
 

@@ -23,9 +23,17 @@ static char now_is, was_is; /* their addresses are two states */
 #define NOW ((struct state *)(void *)&now_is)
 #define WAS ((struct state *)(void *)&was_is)
 
-/* What a state says, and what the image in it drops; whole: nothing of it waits. */
+struct ends {
+	int64_t all, some;
+};
+
+/*
+ * What a state says, of the second one also of its exceptions, and what the image in it drops; whole: nothing of it
+ * waits.
+ */
 static struct says {
-	struct until until[MOST];
+	struct ends until[MOST];
+	int64_t excepted, again;
 	bool image, drops[MOST], shadow;
 	int64_t deadline;
 	bool whole;
@@ -50,7 +58,10 @@ static int given_until(struct state *state, const struct addr *addrs, size_t n, 
 {
 	for (size_t i = 0; i < n; i++) {
 		CHECK(addrs[i].num < MOST, "another address");
-		until[i] = of(state)->until[addrs[i].num];
+		until[i] = (struct until){ .all = of(state)->until[addrs[i].num].all,
+					   .some = of(state)->until[addrs[i].num].some,
+					   .excepted = addrs[i].num == 1 ? of(state)->excepted : 0,
+					   .again = addrs[i].num == 1 ? of(state)->again : 0 };
 	}
 	return call(state, "until");
 }
@@ -166,7 +177,7 @@ static bool is_endless(const char *what)
 static void bounds(void)
 {
 	static const struct {
-		struct until is, was;
+		struct ends is, was;
 		bool longer, endless;
 	} known[] = {
 		{ { 0, 0 }, { 0, 0 }, false, false },
@@ -250,6 +261,23 @@ static void images(void)
 		  false },
 		{ { .until = { { 0, 0 }, { 1000, 0 } } },
 		  { .image = true, .drops = { 1, 0 }, .whole = true },
+		  true,
+		  false },
+		/* What an exception lets through while the image is in force, or from some time on. */
+		{ { .image = true, .drops = { 0, 1 }, .whole = true, .excepted = EVER },
+		  { .image = true, .drops = { 0, 1 }, .whole = true },
+		  false,
+		  false },
+		{ { .image = true, .drops = { 0, 1 }, .whole = true, .excepted = 1000 },
+		  { .image = true, .drops = { 0, 1 }, .whole = true, .excepted = EVER },
+		  true,
+		  true },
+		{ { .image = true, .drops = { 0, 1 }, .deadline = 1000, .excepted = 1000 },
+		  { .image = false },
+		  false,
+		  false },
+		{ { .image = true, .drops = { 0, 1 }, .whole = true, .again = 1000 },
+		  { .image = true, .drops = { 0, 1 }, .whole = true, .excepted = EVER },
 		  true,
 		  false },
 	};

@@ -388,6 +388,7 @@ static bool no_ports[TCP_PORTS];
 	X(settled(s))                                               \
 	X(state_until(s, &BANNED, 1, untils))                       \
 	X(state_allowed_waiting(s, &set))                           \
+	X(state_later(s, true, &set))                               \
 	X(state_accepted_check(s))                                  \
 	X(state_feeds_check(s))                                     \
 	X(state_said_check(s))                                      \
@@ -423,7 +424,8 @@ static bool no_ports[TCP_PORTS];
 	X(state_pending_confirm(s))                                 \
 	X(state_pending_flush(s))                                   \
 	X(state_until(s, &BANNED, 1, untils))                       \
-	X(state_allowed_waiting(s, &set))
+	X(state_allowed_waiting(s, &set))                           \
+	X(state_later(s, true, &set))
 
 #define X(call) #call,
 static const char *const operations[] = { OPERATIONS }, *const waiting[] = { WAITING };

@@ -113,17 +113,18 @@ static struct dropped dropped_at(struct state *s, struct addr addr, int64_t date
 	struct dropped d = { 0 };
 	struct list_info *lists = NULL;
 	struct ban *bans = NULL;
+	bool allowed = false;
 	size_t n = 0;
 
 	ENOUGH(!state_lists(s, &lists, &n));
 	for (size_t i = 0; i < n; i++) {
 		struct ranges set;
 
-		if (lists[i].kind != LIST_BAN)
+		if (lists[i].kind != LIST_BAN && lists[i].kind != LIST_ALLOW)
 			continue;
 		ENOUGH(!state_list_set(s, lists[i].name, &set));
 		if (ranges_covering(&set, addr) >= 0)
-			*(lists[i].scope[0] ? &d.some : &d.all) = true;
+			*(lists[i].kind == LIST_ALLOW ? &allowed : lists[i].scope[0] ? &d.some : &d.all) = true;
 		ranges_free(&set);
 	}
 	free(lists);
@@ -134,17 +135,18 @@ static struct dropped dropped_at(struct state *s, struct addr addr, int64_t date
 		    (!bans[i].expires || bans[i].expires > date))
 			d.all = true;
 	free(bans);
-	return d;
+	return allowed ? (struct dropped){ 0 } : d;
 }
 
-static void go_back(struct state *s)
+/* What is over by then. */
+static void go_back(struct state *s, int64_t date)
 {
 	struct pending *pending = NULL;
 	size_t n = 0;
 
 	ENOUGH(!state_pending(s, &pending, &n));
 	for (size_t i = 0; i < n; i++)
-		ENOUGH(!state_pending_undo(s, &pending[i]));
+		ENOUGH(pending[i].deadline > date || !state_pending_undo(s, &pending[i]));
 	free(pending);
 }
 
@@ -158,11 +160,11 @@ static bool ends_at(int64_t until, int64_t after)
 
 static bool random_state(struct state *s)
 {
-	int64_t deadline = one_in(2) ? 4200 : LAST;
+	int64_t deadline = one_in(3) ? LAST : 4200, sooner = one_in(2) ? deadline : 2200;
 	struct until until[ASKED];
-	struct ranges waiting, allowed, after;
+	struct ranges waiting, allowed, after, later;
 	int64_t all[ASKED], some[ASKED];
-	bool fine = true;
+	bool fine = true, now[ASKED];
 
 	for (unsigned int i = 0; i < LISTS; i++)
 		random_list(s, i, 0);
@@ -170,23 +172,24 @@ static bool random_state(struct state *s)
 		random_ban(s, 0);
 	if (deadline < LAST) {
 		random_list(s, 1, start + deadline);
-		random_list(s, LISTS, start + deadline);
-		random_kind(s, 2, start + deadline);
+		random_list(s, LISTS, start + sooner);
+		random_kind(s, 2, start + sooner);
 		random_ban(s, start + deadline);
-		random_ban(s, start + deadline);
+		random_ban(s, start + sooner);
 	}
 	for (size_t i = 0; i < ASKED; i++) {
 		asked[i] = random_addr();
 		all[i] = some[i] = FIRST;
 	}
 	ENOUGH(!state_until(s, asked, ASKED, until));
-	ENOUGH(!state_allowed_waiting(s, &waiting) && !state_allowed(s, &allowed));
+	ENOUGH(!state_allowed_waiting(s, &waiting) && !state_allowed(s, &allowed) && !state_later(s, true, &later));
 	for (int64_t at = FIRST; at < LAST; at += STEP) {
-		if (at > deadline)
-			go_back(s);
+		go_back(s, start + at);
 		for (size_t i = 0; i < ASKED; i++) {
 			struct dropped then = dropped_at(s, asked[i], start + at);
 
+			if (at == FIRST)
+				now[i] = then.all || then.some;
 			all[i] = then.all ? at + STEP : all[i];
 			some[i] = then.some ? at + STEP : some[i];
 		}
@@ -195,7 +198,10 @@ static bool random_state(struct state *s)
 	for (size_t i = 0; i < ASKED && fine; i++)
 		fine = CHECK((ranges_covering(&waiting, asked[i]) >= 0) == (ranges_covering(&allowed, asked[i]) >= 0 &&
 									    ranges_covering(&after, asked[i]) < 0),
-			     "what is allowed for now");
+			     "what is allowed for now") &&
+		       CHECK(now[i] || (all[i] == FIRST && some[i] == FIRST) || ranges_covering(&later, asked[i]) >= 0,
+			     "what is dropped only then");
+	ranges_free(&later);
 	ranges_free(&waiting);
 	ranges_free(&allowed);
 	ranges_free(&after);
@@ -291,7 +297,7 @@ static void compared(void)
 
 static void nothing(void)
 {
-	struct until until = { 1, 1 };
+	struct until until = { .all = 1, .some = 1 };
 	struct state *s = opened(false);
 
 	CHECK(s && !state_until(s, asked, 1, &until) && !until.all && !until.some, "a state that does not exist");

@@ -135,18 +135,18 @@ static bool is_in(const void *set, struct addr addr)
 	return ranges_covering(set, addr) >= 0;
 }
 
-/* What is let through only by an exception that waits is dropped when that goes back. */
-static int ask_excepted(const struct asked *a)
+/* What waits goes back: an exception, or what is not banned now. An edit in place has no part in what comes back. */
+static int ask_later(const struct asked *a, bool whole)
 {
 	char host[PREFIX_TEXT_MAX], what[OWN_TEXT_MAX];
-	struct ranges waiting = RANGES_EMPTY;
+	struct ranges set = RANGES_EMPTY;
 	struct own_address *own = NULL;
 	bool *longer = NULL;
 	size_t n = 0;
-	int err = a->guard->again || a->guard->spare ? 0 : state_allowed_waiting(a->state, &waiting);
+	int err = a->guard->again || a->guard->spare ? 0 : state_later(a->state, whole, &set);
 
-	if (!err && (waiting.n4 || waiting.n6))
-		err = own_addresses(a->state, a->guard->destinations, is_in, &waiting, &own, &n);
+	if (!err && (set.n4 || set.n6))
+		err = own_addresses(a->state, a->guard->destinations, is_in, &set, &own, &n);
 	if (!err && n) {
 		longer = calloc(n, sizeof(*longer));
 		err = longer ? guard_longer(a->state, a->live->context, own, n, longer) : -ENOMEM;
@@ -157,13 +157,13 @@ static int ask_excepted(const struct asked *a)
 		if (is_forced(a->guard, own[i].addr))
 			err = state_grant(a->state, own[i].addr, a->guard->waits);
 		else
-			err = guard_because("%s, %s, would be banned when the exception goes back that lets it through:"
-					    " 'xdp-bloom confirm' keeps that; --force bans it",
+			err = guard_because("%s, %s, would be banned when what waits for confirmation goes back:"
+					    " 'xdp-bloom confirm' prevents that; --force bans it",
 					    prefix_text(host, own[i].addr, -1), own_text(what, &own[i]));
 	}
 	free(longer);
 	free(own);
-	ranges_free(&waiting);
+	ranges_free(&set);
 	return err;
 }
 
@@ -197,7 +197,7 @@ int guard_needs(struct guard *guard, struct state *state, const struct live *liv
 		warn("%s", reason(err));
 		err = n = 0;
 	}
-	err = err ?: ask_each(&a, own, n) ?: ask_excepted(&a);
+	err = err ?: ask_each(&a, own, n) ?: ask_later(&a, whole);
 	free(own);
 	return err || !whole ? err : end_grants(&a);
 }

@@ -42,8 +42,8 @@ static int by_image(struct state *state, const struct own_address *own, size_t n
 	if (err)
 		return err_is(err, ENOMEM) ? err : 0;
 	for (size_t i = 0; i < n; i++)
-		if (decide_shadow(&image.g, guard_decide(&image.g, own[i].addr)) & ANSWER_DROP && until[i].all < end)
-			until[i].all = end;
+		if (decide_shadow(&image.g, guard_decide(&image.g, own[i].addr)) & ANSWER_DROP)
+			until_dropped(&until[i], false, 0, end);
 	image_close(&image);
 	return 0;
 }

@@ -20,12 +20,6 @@ struct look {
 	size_t pending_n;
 };
 
-static void at_least(int64_t *end, int64_t this)
-{
-	if (*end < this)
-		*end = this;
-}
-
 /* When that goes back, if it waits; otherwise never. */
 static int64_t deadline(const struct look *l, enum pending_kind kind, const char *name)
 {
@@ -40,20 +34,45 @@ static int64_t earlier(int64_t a, int64_t b)
 	return a < b ? a : b;
 }
 
-static int by_set(const struct look *l, const char *name, bool scoped, int64_t end)
+void until_dropped(struct until *until, bool scoped, int64_t from, int64_t to)
+{
+	int64_t *end = scoped ? &until->some : &until->all;
+
+	if (from < until->excepted)
+		from = until->excepted;
+	if (until->again && to > until->again)
+		to = until->again;
+	if (from < to && *end < to)
+		*end = to;
+}
+
+static void excepted(struct until *until, int64_t from, int64_t to)
+{
+	if (from && (!until->again || until->again > from))
+		until->again = from;
+	else if (!from && until->excepted < to)
+		until->excepted = to;
+}
+
+static int by_set(const struct look *l, const char *name, const struct list_info *list, int64_t from, int64_t to)
 {
 	struct ranges set = RANGES_EMPTY;
 	int err = state_list_set(l->state, name, &set);
 
-	for (size_t i = 0; i < l->n && !err; i++)
-		if (ranges_covering(&set, l->addrs[i]) >= 0)
-			at_least(scoped ? &l->until[i].some : &l->until[i].all, end);
+	for (size_t i = 0; i < l->n && !err; i++) {
+		if (ranges_covering(&set, l->addrs[i]) < 0)
+			continue;
+		if (list->kind == LIST_ALLOW)
+			excepted(&l->until[i], from, to);
+		else
+			until_dropped(&l->until[i], list->scope[0], from, to);
+	}
 	ranges_free(&set);
 	return err;
 }
 
 /* A list that waits to be none that bans does so again. */
-static int by_lists(const struct look *l)
+static int by_lists(const struct look *l, bool exceptions)
 {
 	struct list_info *lists = NULL;
 	size_t n;
@@ -63,16 +82,18 @@ static int by_lists(const struct look *l)
 		int64_t kind = deadline(l, PENDING_LIST_KIND, lists[i].name);
 		int64_t end = deadline(l, PENDING_LIST, lists[i].name);
 
-		if (lists[i].kind == LIST_BAN)
-			err = by_set(l, lists[i].name, lists[i].scope[0], earlier(kind, end));
+		if ((lists[i].kind == LIST_ALLOW) != exceptions)
+			continue;
+		if (lists[i].kind == LIST_BAN || exceptions)
+			err = by_set(l, lists[i].name, &lists[i], 0, earlier(kind, end));
 		else if (lists[i].kind == LIST_SHADOW && kind != UNTIL_ENDLESS)
-			err = by_set(l, lists[i].name, lists[i].scope[0], UNTIL_ENDLESS);
+			err = by_set(l, lists[i].name, &lists[i], kind, UNTIL_ENDLESS);
 	}
 	free(lists);
 	return err;
 }
 
-static int by_lists_before(const struct look *l)
+static int by_lists_before(const struct look *l, bool exceptions)
 {
 	struct list_info *lists = NULL;
 	char name[LIST_NAME_MAX + sizeof(" before")];
@@ -81,8 +102,8 @@ static int by_lists_before(const struct look *l)
 
 	for (size_t i = 0; i < n && !err; i++) {
 		snprintf(name, sizeof(name), "%s before", lists[i].name);
-		if (lists[i].kind == LIST_BAN)
-			err = by_set(l, name, lists[i].scope[0], UNTIL_ENDLESS);
+		if (lists[i].kind == (exceptions ? LIST_ALLOW : LIST_BAN))
+			err = by_set(l, name, &lists[i], deadline(l, PENDING_LIST, lists[i].name), UNTIL_ENDLESS);
 	}
 	free(lists);
 	return err;
@@ -105,8 +126,8 @@ static int by_bans(const struct look *l, struct addr addr, struct until *until)
 
 		err = state_ban_get(l->state, first, (unsigned int)at, &ban);
 		if (!err && ban_in_force(&ban, now))
-			at_least(&until->all,
-				 earlier(end_of(&ban), deadline(l, PENDING_BAN, prefix_text(name, first, at))));
+			until_dropped(until, false, 0,
+				      earlier(end_of(&ban), deadline(l, PENDING_BAN, prefix_text(name, first, at))));
 		if (err_is(err, ENOENT))
 			err = 0;
 	}
@@ -120,26 +141,34 @@ static bool is_within(struct addr addr, const struct ban *ban)
 }
 
 /* One that is over when it could come back does not. */
-static bool comes_back(const struct look *l, const struct ban *ban)
+static int64_t back(const struct look *l, const struct ban *ban)
 {
 	char name[PREFIX_TEXT_MAX];
-	int64_t back = earlier(deadline(l, PENDING_BAN, prefix_text(name, ban->first, (int)ban->length)),
-			       deadline(l, PENDING_IMAGE, PENDING_IMAGE_NAME));
 
-	return end_of(ban) > back;
+	return earlier(deadline(l, PENDING_BAN, prefix_text(name, ban->first, (int)ban->length)),
+		       deadline(l, PENDING_IMAGE, PENDING_IMAGE_NAME));
+}
+
+static int bans_before(struct state *state, struct ban **bans, size_t *n)
+{
+	*bans = NULL;
+	*n = 0;
+	if (state->version < VERSION_DUE)
+		return 0;
+	return state_rows(state, state_prepare(state, "SELECT * FROM ban_before"), state_read_ban, sizeof(**bans), bans,
+			  n);
 }
 
 static int by_bans_before(const struct look *l)
 {
-	struct ban *bans = NULL;
+	struct ban *bans;
 	size_t n;
-	int err = state_rows(l->state, state_prepare(l->state, "SELECT * FROM ban_before"), state_read_ban,
-			     sizeof(*bans), &bans, &n);
+	int err = bans_before(l->state, &bans, &n);
 
 	for (size_t i = 0; i < n && !err; i++)
-		for (size_t j = 0; j < l->n && comes_back(l, &bans[i]); j++)
+		for (size_t j = 0; j < l->n; j++)
 			if (is_within(l->addrs[j], &bans[i]))
-				at_least(&l->until[j].all, end_of(&bans[i]));
+				until_dropped(&l->until[j], false, back(l, &bans[i]), end_of(&bans[i]));
 	free(bans);
 	return err;
 }
@@ -150,11 +179,12 @@ int state_until(struct state *state, const struct addr *addrs, size_t n, struct 
 	int err = state_pending(state, &l.pending, &l.pending_n);
 
 	memset(until, 0, n * sizeof(*until));
-	err = err ?: by_lists(&l);
+	err = err ?: by_lists(&l, true) ?: l.pending_n ? by_lists_before(&l, true) : 0;
+	err = err ?: by_lists(&l, false);
 	for (size_t i = 0; i < n && !err && state_has_bans(state); i++)
 		err = by_bans(&l, addrs[i], &until[i]);
 	if (!err && l.pending_n)
-		err = by_lists_before(&l) ?: state->version < VERSION_DUE ? 0 : by_bans_before(&l);
+		err = by_lists_before(&l, false) ?: by_bans_before(&l);
 	free(l.pending);
 	return err;
 }
@@ -207,5 +237,54 @@ int state_allowed_waiting(struct state *state, struct ranges *waiting)
 	err = state_allowed(state, &now) ?: allowed_after(state, &after) ?: ranges_subtract(waiting, &now, &after);
 	ranges_free(&now);
 	ranges_free(&after);
+	return err;
+}
+
+/* Exceptions that go, and lists that ban again or come back and do. */
+static int lists_later(struct state *state, bool bans, struct ranges *later)
+{
+	struct list_info *lists = NULL;
+	char name[LIST_NAME_MAX + sizeof(" before")];
+	size_t n;
+	int err = state_lists(state, &lists, &n), waits;
+
+	for (size_t i = 0; i < n && !err; i++) {
+		waits = lists[i].kind == LIST_ALLOW ? state_pending_has(state, PENDING_LIST, lists[i].name)
+			: lists[i].kind == LIST_SHADOW && bans
+				? state_pending_has(state, PENDING_LIST_KIND, lists[i].name)
+				: 0;
+		err = waits > 0 ? add_list(state, lists[i].name, later) : waits;
+	}
+	free(lists);
+	lists = NULL;
+	n = 0;
+	err = err ?: bans ? state_entries_before(state, &lists, &n) : 0;
+	for (size_t i = 0; i < n && !err; i++) {
+		snprintf(name, sizeof(name), "%s before", lists[i].name);
+		if (lists[i].kind == LIST_BAN)
+			err = add_list(state, name, later);
+	}
+	free(lists);
+	return err;
+}
+
+int state_later(struct state *state, bool bans, struct ranges *later)
+{
+	struct pending *pending = NULL;
+	struct ban *before = NULL;
+	size_t pending_n = 0, n = 0;
+	int err = state_pending(state, &pending, &pending_n);
+
+	free(pending);
+	*later = RANGES_EMPTY;
+	if (err || !pending_n)
+		return err;
+	err = lists_later(state, bans, later) ?: bans ? bans_before(state, &before, &n) : 0;
+	for (size_t i = 0; i < n && !err; i++)
+		err = ranges_add_prefix(later, before[i].first, before[i].length);
+	free(before);
+	err = err ?: ranges_finish(later);
+	if (err)
+		ranges_free(later);
 	return err;
 }

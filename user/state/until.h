@@ -3,6 +3,7 @@
 #ifndef STATE_UNTIL_H
 #define STATE_UNTIL_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -18,13 +19,21 @@ struct state;
  * deadline, and what it took the place of comes back.
  */
 struct until {
-	int64_t all;  /* its packets */
-	int64_t some; /* those of a scope */
+	int64_t all;	  /* its packets */
+	int64_t some;	  /* those of a scope */
+	int64_t excepted; /* an exception lets it through until then, */
+	int64_t again;	  /* and again from then on; 0: none does */
 };
 
-/* Of n addresses, what is allowed left out of account. */
 int state_until(struct state *state, const struct addr *addrs, size_t n, struct until *until);
+/* Something else drops it from then (0: now) until then, as far as no exception lets it through. */
+void until_dropped(struct until *until, bool scoped, int64_t from, int64_t to);
 /* What is allowed only until what waits goes back. */
 int state_allowed_waiting(struct state *state, struct ranges *waiting);
+/*
+ * All that may be dropped when what waits goes back, and is not now: what an exception holds that goes, and with `bans`
+ * what lists and bans do that come back.
+ */
+int state_later(struct state *state, bool bans, struct ranges *later);
 
 #endif
