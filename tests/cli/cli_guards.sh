@@ -541,6 +541,31 @@ spares_at_boot() {
 	bloom restore
 }
 
+has_gone_back() {
+	"$XDP_BLOOM" bans &>/dev/null
+	[ "$(get '.waiting' show)" = '[]' ]
+}
+
+# What is spared while exceptions wait to be confirmed is spared behind that, too.
+spares_beside_a_trial() {
+	veth 0
+	ip addr add 45.0.0.1/24 dev edge0
+	echo 45.0.0.254 >it
+	bloom load it it
+	bloom attach edge0
+	bloom allow 198.51.100.1 --confirm 2
+	ip route add default via 45.0.0.254
+	rm "$XDP_BLOOM_BPFFS"/links/*
+	bloom restore --spare
+	grep -q "it is allowed now" err || fail "what it said: $(cat err)"
+	is "$(get '[.[].prefix]' allow)" '["45.0.0.254","198.51.100.1"]' "the exceptions on trial"
+	wait_until "they have gone back" has_gone_back
+	verdicts 45.0.0.254=pass
+	is "$(get '[.[].prefix]' allow)" '["45.0.0.254"]' "the exceptions"
+	bloom disallow 45.0.0.254 --force
+	verdicts 45.0.0.254=drop
+}
+
 # What is judged by the IPv4 address within is banned by that: whether the ban comes later, or the setting.
 embedded() {
 	local it="198.51.100.1 bans 198.51.100.1, a gateway in use (it is within 64:ff9b::c633:6401)"
@@ -763,4 +788,4 @@ is_open() {
 	[ "$(xdp_id "$1")" = none ]
 }
 
-run_cases shows_all of_a_long_table by_a_liar by_three_who_stall what_may_not_be_read what_is_hidden table by_the_service spares_at_boot embedded by_no_chance for_a_while what_goes_back taken_beside_a_trial
+run_cases shows_all of_a_long_table by_a_liar by_three_who_stall what_may_not_be_read what_is_hidden table by_the_service spares_at_boot spares_beside_a_trial embedded by_no_chance for_a_while what_goes_back taken_beside_a_trial

@@ -24,32 +24,60 @@ int exceptions_get(struct state *state, struct ranges *set)
 	return err;
 }
 
-int live_list_put(struct state *state, struct list_info *list, const struct ranges *set)
+static void describe(struct list_info *list, const struct ranges *set)
 {
 	char number[NUMBER_TEXT_MAX];
 
-	if (!set->n4 && !set->n6)
-		return state_list_drop(state, list->name);
 	list->prefixes = ranges_count_prefixes(set);
 	snprintf(list->addresses, sizeof(list->addresses), "%s", number_text(number, ranges_count(set)));
 	utc_text(list->loaded, time(NULL));
+}
+
+int live_list_put(struct state *state, struct list_info *list, const struct ranges *set)
+{
+	if (!set->n4 && !set->n6)
+		return state_list_drop(state, list->name);
+	describe(list, set);
 	return state_list_put(state, list, set);
 }
 
+#define LIVE_EXCEPTIONS                                                   \
+	{                                                                 \
+		.name = EXCEPTIONS, .kind = LIST_ALLOW, .source = "allow" \
+	}
+
 int exceptions_put(struct state *state, const struct ranges *set)
 {
-	struct list_info list = { .name = EXCEPTIONS, .kind = LIST_ALLOW, .source = "allow" };
+	struct list_info list = LIVE_EXCEPTIONS;
 
 	return live_list_put(state, &list, set);
+}
+
+static int add(struct ranges *set, struct addr addr)
+{
+	return ranges_add_prefix(set, addr, addr_width(addr.family)) ?: ranges_finish(set);
+}
+
+/* What they go back to unless they are confirmed. */
+static int add_before(struct state *state, struct addr addr)
+{
+	struct list_info list = LIVE_EXCEPTIONS;
+	struct ranges set = RANGES_EMPTY;
+	int err = state_pending_has(state, PENDING_LIST, EXCEPTIONS);
+
+	if (err <= 0)
+		return err;
+	err = state_before_get(state, EXCEPTIONS, &set) ?: add(&set, addr);
+	describe(&list, &set);
+	err = err ?: state_before_put(state, &list, &set);
+	ranges_free(&set);
+	return err;
 }
 
 int exceptions_add(struct state *state, struct addr addr)
 {
 	struct ranges set = RANGES_EMPTY;
-	int err = exceptions_get(state, &set) ?:
-		  ranges_add_prefix(&set, addr, addr_width(addr.family)) ?:
-		  ranges_finish(&set) ?:
-		  exceptions_put(state, &set);
+	int err = exceptions_get(state, &set) ?: add(&set, addr) ?: exceptions_put(state, &set) ?: add_before(state, addr);
 
 	ranges_free(&set);
 	return err;

@@ -14,6 +14,7 @@ struct state;
 /* All lists are looked at: one whose name is damaged may be this. */
 int exceptions_get(struct state *state, struct ranges *set);
 int exceptions_put(struct state *state, const struct ranges *set);
+/* For good: also where what there is waits for confirmation. */
 int exceptions_add(struct state *state, struct addr addr);
 
 /* A list that no file was read for; an empty one is dropped. */

@@ -259,6 +259,30 @@ static int keep_before(struct state *s, const struct pending *pending)
 	}
 }
 
+static int comes_back(struct state *s, const char *name)
+{
+	return state_put(s,
+			 "UPDATE pending SET before = (SELECT id FROM list WHERE name = ?1" BEFORE ")"
+			 " WHERE kind = 0 AND name = ?1",
+			 "s", name);
+}
+
+int state_before_get(struct state *state, const char *name, struct ranges *set)
+{
+	char before[LIST_NAME_MAX + sizeof(" before")];
+
+	snprintf(before, sizeof(before), "%s before", name);
+	return state_list_set(state, before, set);
+}
+
+int state_before_put(struct state *state, const struct list_info *list, const struct ranges *set)
+{
+	struct list_info was = *list;
+
+	snprintf(was.name, sizeof(was.name), "%.*s before", (int)(sizeof(was.name) - sizeof(" before")), list->name);
+	return state_list_put(state, &was, set) ?: comes_back(state, list->name);
+}
+
 int state_pending_add(struct state *state, const struct pending *pending)
 {
 	const char *name = pending->name;

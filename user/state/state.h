@@ -110,6 +110,9 @@ int state_pending_drop(struct state *state, const struct pending *pending);
 int64_t pending_left(const struct pending *pending, int64_t at_least);
 /* Takes the change back, in the state. */
 int state_pending_undo(struct state *state, const struct pending *pending);
+/* What an allow list that waits goes back to, which may have been none; its name has room for " before". */
+int state_before_get(struct state *state, const char *name, struct ranges *set);
+int state_before_put(struct state *state, const struct list_info *list, const struct ranges *set);
 /* After the list or interface itself is gone. */
 int state_pending_forget(struct state *state, enum pending_kind kind, const char *name);
 /*
