@@ -393,6 +393,22 @@ attached_for_a_while() {
 	is "$(cat err)" "" "what it says where it is attached for good"
 }
 
+# What is kept may be of an interface that is no more: that what has its name is open is said.
+kept_and_open() {
+	veth 0
+	echo 45.0.0.1 >list
+	bloom load list list
+	bloom attach edge0 --confirm 1h
+	ip link del edge0
+	veth 0
+	expect 1 "$XDP_BLOOM" confirm
+	grep -q "edge0 is to be filtered, and is not: 'restore' attaches it, or says why not" err || fail "$(cat err)"
+	bloom restore
+	bloom attach edge0 --egress --confirm 1h
+	bloom confirm
+	is "$(cat err)" "" "what it says where all is filtered"
+}
+
 # One that comes while it waits is on trial, too, and goes back with the others; and so is one that comes later.
 comes_for_a_while() {
 	local n
@@ -879,4 +895,4 @@ is_away() {
 	[ ! "/proc/$away/ns/net" -ef /proc/self/ns/net ]
 }
 
-run_cases said_twice lines_beside_a_trial waits_in_a_stream late_bans late_changes late_beside_bans attached_for_a_while comes_for_a_while cannot_go_back goes_together goes_one_after_the_other goes_with_exceptions goes_with_wide_exceptions goes_with_many_scopes goes_back_over_a_need goes_back_with_others begins_with_nothing restarts_on_trial every_verb beside_an_image of_before renamed another_has_its_name date_set_forward confirmed confirm_cut_short confirm_takes_long another_root banned_meanwhile unpinned_at_once too_late of_an_older_state broken_sessions
+run_cases said_twice lines_beside_a_trial waits_in_a_stream late_bans late_changes late_beside_bans attached_for_a_while kept_and_open comes_for_a_while cannot_go_back goes_together goes_one_after_the_other goes_with_exceptions goes_with_wide_exceptions goes_with_many_scopes goes_back_over_a_need goes_back_with_others begins_with_nothing restarts_on_trial every_verb beside_an_image of_before renamed another_has_its_name date_set_forward confirmed confirm_cut_short confirm_takes_long another_root banned_meanwhile unpinned_at_once too_late of_an_older_state broken_sessions

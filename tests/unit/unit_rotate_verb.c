@@ -8,6 +8,7 @@
 #include "change/revert_timer.h"
 #include "kernel/live.h"
 #include "naive.h"
+#include "observe/unfiltered.h"
 #include "state/bans.h"
 #include "state/failed.h"
 #include "state/kept_image.h"
@@ -24,7 +25,7 @@ static struct shows shows = { .file = "tests/unit/unit_rotate_verb.txt",
 			      .n = sizeof(known) / sizeof(known[0]) };
 
 static size_t lists_n, refused_n, pending_n, missing_n;
-static uint64_t kept;
+static uint64_t in_image;
 static int zeroed, zeroed_last; /* how many labels are, and the last of them */
 
 static void *copies(const void *of, size_t n, size_t size)
@@ -57,7 +58,11 @@ static void given_failures(const struct context *context, struct list_failure **
 
 static int given_pending(struct state *state, struct pending **pending, size_t *n)
 {
-	static const struct pending all[] = { { .name = "drop" }, { .name = "eth0\n" } };
+	static const struct pending all[] = { { .name = "drop" },
+					      { .name = "eth0\n" },
+					      { .name = "eth0", .kind = PENDING_INTERFACE },
+					      { .name = "eth1 egress", .kind = PENDING_INTERFACE },
+					      { .name = "ports of br0", .kind = PENDING_INTERFACE } };
 
 	(void)state;
 	*pending = copies(all, pending_n, sizeof(all[0]));
@@ -78,7 +83,7 @@ static uint64_t given_kept(struct state *state)
 {
 	(void)state;
 	puts("  is there an image");
-	return kept;
+	return in_image;
 }
 
 static int given_go(struct change *change, struct addr first, unsigned int length)
@@ -145,6 +150,48 @@ static void given_timer(struct context *context, long seconds)
 	printf("  waits in %s, %ld s\n", context->state, seconds);
 }
 
+static bool is_open; /* what is to be filtered is not */
+
+static int given_open(struct state **state, const struct context *context, bool change)
+{
+	(void)context;
+	*state = NULL;
+	return call(change ? "the state is changed" : "the state is read");
+}
+
+static int given_interfaces(struct state *state, struct interface_info **kept, size_t *n)
+{
+	static const struct interface_info all[] = { { .name = "eth0" },
+						     { .name = "eth1" },
+						     { .name = "eth1", .match = MATCH_LEAVING(0) } };
+
+	(void)state;
+	*kept = copies(all, 3, sizeof(all[0]));
+	*n = 3;
+	return call("what is to be filtered");
+}
+
+static int given_attach_list(const struct context *context, struct attachment **list, size_t *n)
+{
+	static const struct attachment all[] = { { .name = "eth7" }, { .name = "eth8" } };
+
+	(void)context;
+	*list = copies(all, 2, sizeof(all[0]));
+	*n = 2;
+	return call("all that are filtered");
+}
+
+static bool given_unfiltered(const struct context *context, const struct attachment *on, size_t n, const char *name,
+			     unsigned int match, const char *of, struct unfiltered *is)
+{
+	(void)context;
+	printf("  is %s filtered%s, by %s to %s%s?\n", name, MATCH_LEAVES(match) ? ", what leaves" : "", on[0].name,
+	       on[n - 1].name, of ?: "");
+	*is = (struct unfiltered){ 0 };
+	label_of(is->label, name, match);
+	return is_open;
+}
+
 static int given_confirm(struct change *change)
 {
 	(void)change;
@@ -176,6 +223,10 @@ static int given_clear(struct state *state)
 #define change_zero		  given_zero
 #define change_succeeded	  given_succeeded
 #define change_confirm		  given_confirm
+#define state_open		  given_open
+#define state_interfaces	  given_interfaces
+#define attach_list		  given_attach_list
+#define unfiltered(...)		  given_unfiltered(__VA_ARGS__)
 #define state_lists		  given_lists
 #define list_failures		  given_failures
 #define state_list_drop		  given_drop
@@ -197,7 +248,7 @@ static void begin(void)
 {
 	calls = fails_at = held = zeroed = 0;
 	lists_n = refused_n = pending_n = missing_n = 0;
-	kept = 0;
+	in_image = 0;
 }
 
 static void types(const char *const lines[])
@@ -228,7 +279,7 @@ static void flushes(void)
 	TYPES("flush");
 	lists_n = refused_n = 2;
 	TYPES("flush");
-	kept = 5;
+	in_image = 5;
 	TYPES("flush");
 	lists_n = 0;
 	TYPES("flush");
@@ -257,6 +308,14 @@ static void confirms(void)
 		TYPES("confirm", "confirm --json", "confirm --quiet");
 	for (fails_at = 1; fails_at <= 3; fails_at++)
 		TYPES("confirm");
+	fails_at = 0;
+	pending_n = 5;
+	TYPES("confirm");
+	is_open = true;
+	TYPES("confirm", "confirm --json");
+	for (fails_at = 4; fails_at <= 7; fails_at++)
+		TYPES("confirm");
+	is_open = false;
 }
 
 /* What verbs say in common. */

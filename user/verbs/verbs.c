@@ -144,7 +144,7 @@ const struct verb verbs[] = {
 	  .flags = JOINS | VERB_SHOWS_ALONE | VERB_IN_CONFIG, .run = verb_guards },
 	{ "confirm", .does = "keep what was done with --confirm TIME",
 	  .more = "Without it the kernel takes the change back when the time is over, whatever has become of "
-		  "your session.",
+		  "your session. Ends with 1 where an interface that was kept is not filtered.",
 	  .examples = { "load drop drop.txt --confirm 60s", "confirm" }, .also = "commit", .options = confirm_options,
 	  .flags = VERB_CHANGES, .run = verb_confirm },
 	{ "status", .group = "see what is going on", .does = "one screen: is it on, is it sound, what does it do",
