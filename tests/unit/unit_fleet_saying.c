@@ -236,6 +236,7 @@ static void changes(void)
 	take("said", "1", epoch, "9");
 	take("said", "3", epoch, "9");
 	take("said", "2", epoch, "-1");
+	take("said", "2", epoch, "4611686018427387904");
 	take("said", "2", "x123456789abcdef", "9");
 	take("said", "2", "123456789abcdef", "9");
 	is(epoch, 7, false, 2);

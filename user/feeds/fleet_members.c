@@ -263,7 +263,7 @@ static void order(struct fleet_members *m, struct followed *f, char *words[TALK_
 		return;
 	}
 	/* What has half a second left has one. */
-	o->ttl = left ? (double)((left + 999) / 1000) : 0;
+	o->ttl = left ? (double)((left - 1) / 1000 + 1) : 0;
 	o->reason = *words[4] ? words[4] : NULL;
 	m->orders_n++;
 	if (!f->snapshot || !f->whole)
@@ -279,7 +279,8 @@ static bool take_at(struct fleet_at *at, const struct followed *f, const char *e
 {
 	*at = f->at;
 	if (strlen(epoch) >= sizeof(at->epoch) || strspn(epoch, "0123456789abcdef") != FLEET_EPOCH_MAX - 1 ||
-	    strlen(id) >= sizeof(at->id) || id[strspn(id, "0123456789-")] || !take_number(n, &at->n) || at->n < 0)
+	    strlen(id) >= sizeof(at->id) || id[strspn(id, "0123456789-")] || !take_number(n, &at->n) || at->n < 0 ||
+	    at->n > FLEET_N_MOST)
 		return false;
 	snprintf(at->epoch, sizeof(at->epoch), "%s", epoch);
 	snprintf(at->id, sizeof(at->id), "%s", id);

@@ -191,7 +191,7 @@ static int said(struct fleet_saying *own, char *words[TALK_WORDS])
 	int64_t n = strtoll(words[3], NULL, 10);
 	int err;
 
-	if (own->is != OWN_SENT || strtoll(words[1], NULL, 10) != own->batch || n < 0 ||
+	if (own->is != OWN_SENT || strtoll(words[1], NULL, 10) != own->batch || n < 0 || n > FLEET_N_MOST ||
 	    strlen(epoch) != FLEET_EPOCH_MAX - 1 || strspn(epoch, "0123456789abcdef") != FLEET_EPOCH_MAX - 1)
 		return 0;
 	err = keep_said(own, epoch, n);

@@ -64,8 +64,8 @@ int state_read_fleet(const struct state *s, sqlite3_stmt *stmt, void *entry)
 	row_text(&row, 5, f->password_file, sizeof(f->password_file));
 	row_text(&row, 6, f->say, sizeof(f->say));
 	row_text(&row, 7, f->epoch, sizeof(f->epoch));
-	f->n = row_number(&row, 8, 0, INT64_MAX / 2);
-	f->all = row_number(&row, 9, 0, INT64_MAX / 2);
+	f->n = row_number(&row, 8, 0, FLEET_N_MOST);
+	f->all = row_number(&row, 9, 0, FLEET_N_MOST);
 	row_text(&row, 10, f->read, sizeof(f->read));
 	f->pace = row_number(&row, 11, 0, FLEET_PACE_MOST);
 	row_text(&row, 12, f->ca, sizeof(f->ca));
@@ -79,7 +79,7 @@ int state_read_fleet_at(const struct state *s, sqlite3_stmt *stmt, void *entry)
 
 	row_text(&row, 0, at->member, sizeof(at->member));
 	row_text(&row, 1, at->epoch, sizeof(at->epoch));
-	at->n = row_number(&row, 2, 0, INT64_MAX / 2);
+	at->n = row_number(&row, 2, 0, FLEET_N_MOST);
 	row_text(&row, 3, at->id, sizeof(at->id));
 	return !row.err && member_name_is_sound(at->member, false) && is_epoch(at->epoch) && is_id(at->id)
 		       ? 0

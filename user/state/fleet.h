@@ -13,8 +13,9 @@
 
 #define FLEET_USER_MAX	64
 #define FLEET_FILE_MAX	256
-#define FLEET_EPOCH_MAX 17 /* 16 hex digits; "": nothing was said yet */
-#define FLEET_ID_MAX	48 /* of an entry, as its server writes it */
+#define FLEET_EPOCH_MAX 17		/* 16 hex digits; "": nothing was said yet */
+#define FLEET_ID_MAX	48		/* of an entry, as its server writes it */
+#define FLEET_N_MOST	(INT64_MAX / 2) /* a row with more is damaged */
 
 /* Which bans go out; anything else: those whose reason begins with it. */
 #define FLEET_SAY_ALL	   "all"
