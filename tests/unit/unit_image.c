@@ -693,6 +693,43 @@ static void cut(void)
 	memory_release(&g);
 }
 
+/* Its owner writes to it while it is open, or makes it anew: what was checked of it stays, and names beyond its end are
+ * none. */
+static void written(void)
+{
+	static const struct kind small = { true, true, 4, false };
+	static const char other[] = "\xff\xff\xff\xff";
+	struct generation g;
+	char id[IMAGE_ID_MAX];
+
+	if (!make(&g, &small))
+		return;
+	for (int anew = 0; anew < 2; anew++) {
+		size_t at = offsetof(struct image_header, lists);
+		struct image_list list;
+		struct image image;
+		__u64 n;
+		int fd;
+
+		if (!saved(&g, true, id) || !CHECK(!image_open(&image, path, path, true), "it is not opened"))
+			return;
+		n = image.header->lists;
+		list = image.lists[1];
+		fd = open(path, O_WRONLY | O_CLOEXEC);
+		CHECK(fd >= 0 && (!anew || (!ftruncate(fd, 0) && !ftruncate(fd, (off_t)image.size))), "the file");
+		CHECK(pwrite(fd, other, 4, (off_t)at) == 4 &&
+			      pwrite(fd, other, 4, (off_t)(sizeof(struct image_header) + sizeof(struct image_list))) ==
+				      4,
+		      "it is not written to");
+		close(fd);
+		CHECK(image.header->lists == n && !memcmp(&image.lists[1], &list, sizeof(list)),
+		      "it has %llu lists by now, one is '%.64s'", (unsigned long long)image.header->lists,
+		      image.lists[1].name);
+		image_close(&image);
+	}
+	memory_release(&g);
+}
+
 int main(void)
 {
 	static const struct ktap_case cases[] = {
@@ -708,6 +745,7 @@ int main(void)
 		{ "from elsewhere", from_elsewhere },
 		{ "other files", other_files },
 		{ "cut while it is open", cut },
+		{ "written to while it is open", written },
 	};
 	int status;
 

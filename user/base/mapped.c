@@ -4,7 +4,9 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdint.h>
+#include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #define AREAS 16
 
@@ -62,6 +64,23 @@ void mapped_end(void *memory, size_t bytes)
 		if (areas[i].at == memory)
 			areas[i].at = NULL;
 	munmap(memory, bytes);
+}
+
+int mapped_own(void *memory, size_t bytes)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE), n = (bytes + page - 1) / page * page;
+	void *own = mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	int err;
+
+	if (own == MAP_FAILED)
+		return -errno;
+	/* A page that is written to would be the file's again once that was cut. */
+	memcpy(own, memory, n);
+	if (!mprotect(own, n, PROT_READ) && mremap(own, n, n, MREMAP_MAYMOVE | MREMAP_FIXED, memory) == memory)
+		return 0;
+	err = -errno;
+	munmap(own, n);
+	return err;
 }
 
 bool mapped_is_cut(const void *memory)

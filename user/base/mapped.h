@@ -12,6 +12,11 @@
 /* As mmap() with PROT_READ (and PROT_WRITE) of a whole file; NULL with errno. */
 void *mapped_file(int fd, size_t bytes, int protection, int flags);
 void mapped_end(void *memory, size_t bytes);
+/*
+ * The first bytes of one that is read: they stay as they are from now on, whatever becomes of the file, but that all of
+ * one that is cut reads as zeros. 0 or -errno.
+ */
+int mapped_own(void *memory, size_t bytes);
 /* It was cut, and none of it is the file's any more. */
 bool mapped_is_cut(const void *memory);
 

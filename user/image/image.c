@@ -211,6 +211,9 @@ static int parse_whole(struct image *image, const char *name, const void *memory
 	return image_parse(image, name, memory, size, false);
 }
 
+/* Header and lists, as many as there can be. */
+#define HEAD_MOST (sizeof(struct image_header) + LABELS * sizeof(struct image_list))
+
 int image_open(struct image *image, const char *path, const char *name, bool whole)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), err;
@@ -227,7 +230,12 @@ int image_open(struct image *image, const char *path, const char *name, bool who
 	}
 	if (fd >= 0)
 		close(fd);
+	/* Its owner may write to it at any time: sizes and names stay those that were checked. */
 	if (memory)
+		err = mapped_own(memory, (size_t)st.st_size < HEAD_MOST ? (size_t)st.st_size : HEAD_MOST);
+	if (memory && err)
+		err = because(err, "%s: %s", name, errno_text(err));
+	else if (memory)
 		err = whole ? parse_whole(image, name, memory, (size_t)st.st_size)
 			    : image_parse(image, name, memory, (size_t)st.st_size, false);
 	if (memory && mapped_is_cut(memory))
