@@ -888,6 +888,11 @@ static void of_ports(void)
 	attaches(OPTIONS(.ports = true), NAMES("br7"));
 	puts("-- not there, if needed");
 	attaches(OPTIONS(.ports = true, .if_needed = true, .egress = true), NAMES("br7", "br0"));
+	puts("-- one of them for itself, on trial, and one that is attached");
+	anew();
+	bridge_is();
+	kept("p2", "auto", MATCH_SOURCE, "br0", false);
+	attaches(OPTIONS(.if_needed = true, .confirm = { true, 60 }), NAMES("p1", "p2"));
 }
 
 static void detaches(const char *name, bool comes_in, bool leaves, bool ports)

@@ -561,7 +561,7 @@ static int keep_rows(void)
 	struct interface_info coming = { "eth9", "native", true, MATCH_BOTH };
 	struct interface_info leaving = { "eth9", "tc", false, MATCH_LEAVING(MATCH_BOTH) };
 	struct interface_info rule = { "br0", "skb", false, MATCH_DESTINATION };
-	struct port_row port = { "eth8", "br0", false };
+	struct port_row port = { .name = "eth8", .of = "br0" };
 	struct pending pending = { .kind = PENDING_INTERFACE, .name = "eth9", .deadline = 4000000000 };
 	struct list_source source = { .list = "two", .path = "/list", .stamp = "1", .options = "" };
 	struct feed feed = { .list = "three", .url = "https://example.net/list", .every = 3600 };

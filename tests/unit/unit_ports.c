@@ -414,8 +414,8 @@ static void they_were_detached(void)
 static void without_rule(void)
 {
 	bridge();
-	if (state_port_put(its.state, &(struct port_row){ "eth7", "br9", false }) ||
-	    state_port_put(its.state, &(struct port_row){ "eth6", "br0", true }))
+	if (state_port_put(its.state, &(struct port_row){ .name = "eth7", .of = "br9" }) ||
+	    state_port_put(its.state, &(struct port_row){ .name = "eth6", .of = "br0", .leaves = true }))
 		abort();
 	entry("eth7", 0);
 	commit();
@@ -681,6 +681,37 @@ static void renamed(void)
 	fails_at = 6;
 	settle("whether it is one cannot be told");
 	rule_is_detached("ports of br0");
+}
+
+/* One that is attached for itself stays what it is until that is confirmed, and is no port then. */
+static void for_itself(void)
+{
+	struct pending pending = { .kind = PENDING_INTERFACE, .deadline = 4000000000, .due = 7 };
+	static const char *const each[] = { "eth1", "eth4 egress", "eth5", "ports of br1" };
+
+	quiet = true;
+	bridge();
+	follow("br0", "tc", false, MATCH_LEAVING(MATCH_DESTINATION));
+	has("eth4", "br0");
+	follow("br1", "native", false, MATCH_SOURCE);
+	has("eth5", "br1");
+	settle("they have come");
+	for (size_t i = 0; i < sizeof(each) / sizeof(each[0]); i++) {
+		snprintf(pending.name, sizeof(pending.name), "%s", each[i]);
+		if (state_pending_add(its.state, &pending))
+			abort();
+	}
+	commit();
+	quiet = false;
+	its.ports_came = false;
+	has(NULL, NULL);
+	has("eth2", "br0");
+	no_more = "br0";
+	settle("all but one leave, three wait for themselves, and one by its rule");
+	if (state_pending_confirm(its.state))
+		abort();
+	commit();
+	settle("which is confirmed");
 }
 
 static void directions(void)
@@ -1001,6 +1032,7 @@ static void word_for_word(void)
 					       { "made again", made_again },
 					       { "cannot go", cannot_go },
 					       { "renamed", renamed },
+					       { "for itself", for_itself },
 					       { "directions", directions },
 					       { "of their own", of_their_own },
 					       { "come fails", come_fails },

@@ -94,7 +94,7 @@ static const struct accepted accepted_is = { .known = true, .hand = { 1, 2 }, .d
 static const struct interface_info interface_is = { "eth9", "native", true, MATCH_BOTH };
 static const struct interface_info leaves = { "eth9", "tc", false, MATCH_LEAVING(MATCH_BOTH) };
 static const struct interface_info rule_is = { "br0", "skb", false, MATCH_DESTINATION };
-static const struct port_row port_is = { "eth8", "br0", false };
+static const struct port_row port_is = { .name = "eth8", .of = "br0" };
 static const struct ladder ladder_is = { { 60, 600 }, 2 };
 static const struct pending list_waits = { .kind = PENDING_LIST, .name = "one", .deadline = LATE, .due = 1 };
 static const struct pending dropped_waits = { .kind = PENDING_LIST, .name = "dropped", .deadline = LATE };

@@ -294,7 +294,7 @@ static void make_good(void)
 	struct strike strike = { ban.first, ban.length, 1, 1 };
 	struct interface_info interface = { "eth9", "native", true, MATCH_BOTH };
 	struct interface_info bridge = { "br0", "skb", false, MATCH_DESTINATION };
-	struct port_row port = { "eth9", "br0", false };
+	struct port_row port = { .name = "eth9", .of = "br0" };
 	struct interface_info leaves = { "eth9", "tc", false, MATCH_LEAVING(MATCH_BOTH) };
 	static const struct feed feed = {
 		.list = "two", .url = "https://example.net/list", .every = 3600, .next = 1, .result = "a list"

@@ -328,11 +328,19 @@ static bool is_plain(const struct attach_options *o)
 	return !o->ports && !o->match && !o->mode && !o->shared && !o->confirm.given;
 }
 
+/* On trial it is a port until that is confirmed; what is attached already is not on trial. */
 static int for_itself(struct attaching *a, const struct interface_info *kept)
 {
+	bool confirm = a->options->confirm.given;
+	struct state *state = a->change->state;
+	char label[LABEL_MAX];
+	int has = confirm ? state_pending_has(state, PENDING_INTERFACE, label_of(label, kept->name, kept->match)) : 1;
+
+	if (has <= 0)
+		return has;
 	if (was_port(a, kept))
 		warn("%s: filtered for itself from now on, also when it is no port", kept->name);
-	return state_port_forget(a->change->state, kept->name, MATCH_LEAVES(kept->match));
+	return confirm ? 0 : state_port_forget(state, kept->name, MATCH_LEAVES(kept->match));
 }
 
 /* Whoever attaches an interface by its name has it filtered whether or not it is a port. */

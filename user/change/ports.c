@@ -168,7 +168,7 @@ static void say_lost(const struct change *change, const struct ports_kept *kept,
 	for (size_t i = 0; i < kept->rows_n && length < sizeof(text); i++) {
 		const struct port_row *row = &kept->rows[i];
 
-		if (row->leaves == MATCH_LEAVES(rule->match) && !strcmp(row->of, rule->name) &&
+		if (!row->waits && row->leaves == MATCH_LEAVES(rule->match) && !strcmp(row->of, rule->name) &&
 		    if_nametoindex(row->name) && had_filter(kept, row) && !comes_again(kept, row, ports, n))
 			length += (size_t)snprintf(text + length, sizeof(text) - length, "%s %s",
 						   length > begins ? "," : "", row->name);

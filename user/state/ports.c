@@ -111,11 +111,8 @@ int state_port_forget(struct state *state, const char *name, bool leaves)
 	return state_put(state, "DELETE FROM port WHERE name = ? AND leaves = ?", "si", name, leaves);
 }
 
-static bool waits(const struct pending *pending, size_t n, const struct interface_info *rule)
+static bool waits(const struct pending *pending, size_t n, const char *label)
 {
-	char label[LABEL_MAX];
-
-	label_of_ports(label, rule->name, rule->match);
 	for (size_t i = 0; i < n; i++)
 		if (pending[i].kind == PENDING_INTERFACE && !strcmp(pending[i].name, label))
 			return true;
@@ -125,6 +122,7 @@ static bool waits(const struct pending *pending, size_t n, const struct interfac
 int ports_kept_take(struct ports_kept *kept, struct state *state)
 {
 	struct pending *pending = NULL;
+	char label[LABEL_MAX];
 	size_t n = 0, left = 0;
 	int err;
 
@@ -138,10 +136,15 @@ int ports_kept_take(struct ports_kept *kept, struct state *state)
 	for (size_t i = 0; i < kept->rules_n && !err; i++) {
 		struct interface_info rule = kept->rules[i];
 
-		if (waits(pending, n, &rule))
+		if (waits(pending, n, label_of_ports(label, rule.name, rule.match)))
 			continue;
 		memmove(&kept->rules[left + 1], &kept->rules[left], (i - left) * sizeof(rule));
 		kept->rules[left++] = rule;
+	}
+	for (size_t i = 0; i < kept->rows_n && !err; i++) {
+		struct port_row *row = &kept->rows[i];
+
+		row->waits = waits(pending, n, label_of(label, row->name, row->leaves ? MATCH_LEAVING(0) : 0));
 	}
 	kept->waiting_n = kept->rules_n - left;
 	kept->rules_n = left;
@@ -234,7 +237,8 @@ static int compare(const struct ports_kept *kept, const struct port_of *ports, s
 		const struct port_row *row = &kept->rows[i];
 		const struct interface_info *to;
 
-		if (!rule_of(kept, row) || is_port(ports, ports_n, row) || ports_kept_wait(kept, ports, ports_n, row))
+		if (row->waits || !rule_of(kept, row) || is_port(ports, ports_n, row) ||
+		    ports_kept_wait(kept, ports, ports_n, row))
 			continue;
 		to = stays_with(kept, ports, ports_n, row);
 		room = add(due, n, &(struct ports_due){ row->name, to, row->leaves, to != NULL });

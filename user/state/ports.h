@@ -13,6 +13,7 @@
 struct port_row {
 	char name[IF_NAMESIZE], of[IF_NAMESIZE];
 	bool leaves; /* it is filtered by what leaves */
+	bool waits;  /* it is on trial for itself (ports_kept_take) */
 };
 
 /* The rules, by the names of what has the ports; free() the array. */
