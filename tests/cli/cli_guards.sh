@@ -566,6 +566,57 @@ spares_beside_a_trial() {
 	verdicts 45.0.0.254=drop
 }
 
+waits_alone() {
+	"$XDP_BLOOM" bans &>/dev/null
+	[ "$(get '[.waiting[].name]' show)" = "[\"$1\"]" ]
+}
+
+granted_after_a_start() {
+	is "$(get '[.needs[]|select(.granted and .dropped)|.address]' guards)" "[\"$1\"]" "what is granted behind it"
+	rm -r "$XDP_BLOOM_BPFFS"
+	bloom restore
+	verdicts "$1"=drop
+	bloom flush
+	bloom load other other
+}
+
+# What was granted is granted when a trial has gone back that had taken its ban out, or that was another one: whoever
+# starts the machine then is not refused.
+grants_come_back() {
+	local address=45.0.0.254 first trial
+
+	veth 0
+	ip addr add 45.0.0.1/24 dev edge0
+	ip route add default via $address
+	echo $address >it
+	echo 198.51.100.1 >other
+	printf '%s\n' "add $address --force" 'add 198.51.100.2 --confirm 2' >lines
+	bloom load other other
+	while IFS='|' read -r first trial; do
+		# shellcheck disable=SC2086 # words
+		bloom $first
+		# shellcheck disable=SC2086
+		[ -z "$trial" ] || bloom $trial --confirm 2
+		wait_until "it has gone back" has_gone_back
+		granted_after_a_start $address
+	done <<-TRIALS
+		load g it --force|unload g
+		add $address --force|allow $address
+		add $address --force|add $address --replace --ttl 1
+		batch lines|
+	TRIALS
+	bloom load g it --force --confirm 1h
+	bloom add 198.51.100.2 --confirm 2
+	wait_until "the other has gone back" waits_alone g
+	bloom confirm
+	granted_after_a_start $address
+	# What a list has, too, stays granted where an edit takes out the ban.
+	bloom load g it --force
+	bloom add $address --force
+	bloom del $address
+	granted_after_a_start $address
+}
+
 # What is judged by the IPv4 address within is banned by that: whether the ban comes later, or the setting.
 embedded() {
 	local it="198.51.100.1 bans 198.51.100.1, a gateway in use (it is within 64:ff9b::c633:6401)"
@@ -788,4 +839,4 @@ is_open() {
 	[ "$(xdp_id "$1")" = none ]
 }
 
-run_cases shows_all of_a_long_table by_a_liar by_three_who_stall what_may_not_be_read what_is_hidden table by_the_service spares_at_boot spares_beside_a_trial embedded by_no_chance for_a_while what_goes_back taken_beside_a_trial
+run_cases shows_all of_a_long_table by_a_liar by_three_who_stall what_may_not_be_read what_is_hidden table by_the_service spares_at_boot spares_beside_a_trial grants_come_back embedded by_no_chance for_a_while what_goes_back taken_beside_a_trial

@@ -38,8 +38,9 @@ static const struct own_address machine[NEEDS] = {
 
 static struct given {
 	enum dropped_before before[NEEDS];
-	bool longer[NEEDS];
-	int needs_err, longer_err, exception_err;
+	bool longer[NEEDS], ever[NEEDS];
+	int64_t until; /* what is longer */
+	int needs_err, longer_err, ever_err, exception_err;
 	const char *culprit;
 	bool drops[NEEDS]; /* by what is in force */
 } given;
@@ -77,13 +78,21 @@ static enum dropped_before given_before(struct state *state, const struct live *
 }
 
 static int given_longer(struct state *state, const struct context *context, const struct own_address *own, size_t n,
-			bool *longer)
+			int64_t *longer)
 {
 	(void)state;
 	(void)context;
 	for (size_t i = 0; i < n; i++)
-		longer[i] = given.longer[place(own[i].addr)];
+		longer[i] = given.longer[place(own[i].addr)] ? given.until : 0;
 	return given.longer_err;
+}
+
+static int given_ever(struct state *state, const struct own_address *own, size_t n, bool *ever)
+{
+	(void)state;
+	for (size_t i = 0; i < n; i++)
+		ever[i] = given.ever[place(own[i].addr)];
+	return given.ever_err;
 }
 
 static const char *given_culprit(char text[CULPRIT_TEXT_MAX], const struct guard *guard, struct state *state,
@@ -161,6 +170,7 @@ static int given_grants(struct state *state, struct addr **list, size_t *n)
 #define own_addresses		    given_needs
 #define guard_before		    given_before
 #define guard_longer		    given_longer
+#define guard_ever		    given_ever
 #define culprit_text		    given_culprit
 #define exceptions_add		    given_exception
 #define event(...)		    given_event(__VA_ARGS__)
@@ -184,7 +194,7 @@ static const struct live live = { .context = &own_context, .g.number = 7 };
 
 static void begin(void)
 {
-	given = (struct given){ 0 };
+	given = (struct given){ .until = 7 };
 	guard_free(&guard);
 	guard = (struct guard){ 0 };
 	ENOUGH(!state_again(state));
@@ -410,21 +420,27 @@ static void excepted(void)
 	guard.spare = true;
 	sets("", false);
 	guard.spare = false;
-	guard.waits = true;
+	guard.waits = 7;
 	ENOUGH(!guard_force_prefix(&guard, machine[0].addr, 32));
 	sets("", false);
 	ENOUGH(!state_pending_undo(state, &pending));
 	end(0);
-	guard.waits = false;
+	guard.waits = 0;
 	sets("198.51.100.1", false);
-	ENOUGH(!state_grants_undo(state));
-	guard.waits = true;
+	ENOUGH(!state_grants_undo(state, 7));
+	guard.waits = 7;
 	sets("198.51.100.1", false);
-	ENOUGH(!state_grants_undo(state));
+	ENOUGH(!state_grants_undo(state, 7));
 	end(0);
 	ENOUGH(!state_grant_drop(state, machine[0].addr));
 	sets("198.51.100.1", false);
-	ENOUGH(!state_grants_confirm(state) && !state_grants_undo(state));
+	ENOUGH(!state_grants_confirm(state) && !state_grants_undo(state, 7));
+	end(0);
+	/* What outlasts that is granted for good. */
+	ENOUGH(!state_grant_drop(state, machine[0].addr));
+	given.until = 8;
+	sets("198.51.100.1", false);
+	ENOUGH(!state_grants_undo(state, 7));
 	end(0);
 	given.longer_err = -EUCLEAN;
 	guard_free(&guard);
@@ -468,6 +484,37 @@ static void comes_back(void)
 	sets("", true);
 }
 
+/* Who waits longer, and what goes back first. */
+static void waits_with_another(void)
+{
+	for (int64_t first = 7; first < 10; first += 2)
+		for (int64_t back = 7; back < 10; back++) {
+			ENOUGH(!state_grant(state, machine[0].addr, first) &&
+			       !state_grant(state, machine[0].addr, 16 - first));
+			ENOUGH(!state_grants_undo(state, back));
+			printf("%lld has gone back\n", (long long)back);
+			end(0);
+		}
+}
+
+/* What is not banned now, and will be, stays granted. */
+static void ends_later(void)
+{
+	struct ranges gone = set_of("198.51.100.1 198.51.100.2");
+
+	guard.everything = true;
+	sets(ALL, false);
+	given.ever[0] = true;
+	sets("198.51.100.2", true);
+	end(guard_gone(state, &gone));
+	given.ever_err = -ENOMEM;
+	end(guard_gone(state, &gone));
+	given.ever_err = 0;
+	given.ever[0] = false;
+	sets("", true);
+	ranges_free(&gone);
+}
+
 static void scenes(void)
 {
 	static const struct scene all[] = {
@@ -483,6 +530,8 @@ static void scenes(void)
 		{ "excepted", excepted },
 		{ "all is excepted", all_excepted },
 		{ "comes back", comes_back },
+		{ "waits with another", waits_with_another },
+		{ "ends later", ends_later },
 		{ "the state fails", state_says_no },
 	};
 

@@ -155,20 +155,25 @@ static void begin(void)
 
 static bool is_longer(const char *what)
 {
-	bool longer[MOST] = { true, true, true };
+	const struct ends *is = &says_now.until[1];
+	int64_t longer[MOST] = { 1, 1, 1 };
 
 	CHECK(!guard_longer(NOW, NULL, own, MOST, longer), "%s: refused", what);
 	CHECK(!longer[0] && !longer[2], "%s: another one is longer", what);
 	CHECK(!open_images && !open_states, "%s: something is left open", what);
-	return longer[1];
+	CHECK(!longer[1] || says_now.image || longer[1] == (is->all > is->some ? is->all : is->some), "%s: until %lld",
+	      what, (long long)longer[1]);
+	return longer[1] != 0;
 }
 
-static bool is_endless(const char *what)
+static bool is_endless(const char *what, bool wanted)
 {
-	bool endless[MOST] = { true, true, true };
+	bool endless[MOST] = { true, true, true }, ever[MOST] = { true, true, !wanted };
 
 	CHECK(!guard_endless(NOW, own, MOST, endless), "%s: refused", what);
 	CHECK(!endless[0] && !endless[2], "%s: another one is endless", what);
+	CHECK(!guard_ever(NOW, own, MOST, ever), "%s: refused", what);
+	CHECK(!ever[0] && !ever[2] && ever[1] == wanted, "%s: ever %d, %d, %d", what, ever[0], ever[1], ever[2]);
 	return endless[1];
 }
 
@@ -215,10 +220,16 @@ static void bounds(void)
 		says_now.until[1] = known[i].is;
 		says_was.until[1] = known[i].was;
 		longer = is_longer("bounds");
-		endless = is_endless("bounds");
+		endless = is_endless("bounds", known[i].is.all || known[i].is.some);
 		CHECK(longer == known[i].longer, "row %zu: %d", i, longer);
 		CHECK(endless == known[i].endless, "row %zu: endless %d", i, endless);
 	}
+}
+
+static bool drops_ever(const struct says *is)
+{
+	return is->until[1].all ||
+	       (is->image && is->drops[1] && !is->shadow && is->excepted < (is->whole ? EVER : is->deadline));
 }
 
 static void images(void)
@@ -289,7 +300,7 @@ static void images(void)
 		says_now = known[i].is;
 		says_was = known[i].was;
 		longer = is_longer("images");
-		endless = is_endless("images");
+		endless = is_endless("images", drops_ever(&known[i].is));
 		CHECK(longer == known[i].longer, "row %zu: %d", i, longer);
 		CHECK(endless == known[i].endless, "row %zu: endless %d", i, endless);
 	}
@@ -312,7 +323,8 @@ static void failures(void)
 	};
 
 	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
-		bool longer[MOST] = { 0 }, endless[MOST] = { 0 };
+		bool endless[MOST] = { 0 }, ever[MOST] = { 0 };
+		int64_t longer[MOST] = { 0 };
 		int err;
 
 		begin();
@@ -325,11 +337,17 @@ static void failures(void)
 		fails_in = known[i].of_now ? NOW : fails && !strcmp(fails, "open") ? NULL : WAS;
 		fails_with = known[i].with;
 		err = guard_longer(NOW, NULL, own, MOST, longer);
-		CHECK(err == known[i].err && longer[1] == known[i].longer, "row %zu: %d, %d", i, err, longer[1]);
+		CHECK(err == known[i].err && (longer[1] != 0) == known[i].longer, "row %zu: %d, %lld", i, err,
+		      (long long)longer[1]);
 		CHECK(!open_images && !open_states, "row %zu: something is left open", i);
 		err = guard_endless(NOW, own, MOST, endless);
 		CHECK(err == (known[i].of_now ? known[i].err : 0) && !endless[1], "row %zu: %d, %d", i, err,
 		      endless[1]);
+		err = guard_ever(NOW, own, MOST, ever);
+		CHECK(err == (known[i].of_now && err_is(known[i].err, ENOMEM) ? known[i].err : 0), "row %zu: %d", i,
+		      err);
+		CHECK(err || (ever[1] && ever[0] == (known[i].of_now && known[i].err)), "row %zu: ever %d, %d", i,
+		      ever[0], ever[1]);
 	}
 }
 
@@ -349,7 +367,7 @@ static void nothing_before(void)
 static void no_memory(void)
 {
 	for (int at = 1; at <= 4; at++) {
-		bool longer[MOST] = { 0 };
+		int64_t longer[MOST] = { 0 };
 		int err;
 
 		begin();
@@ -358,13 +376,15 @@ static void no_memory(void)
 		fails_with = -at;
 		err = guard_longer(NOW, NULL, own, MOST, longer);
 		CHECK(at < 3 ? err_is(err, ENOMEM) : !err, "allocation %d: %d", at, err);
-		CHECK(longer[1] == (at > 2), "allocation %d: %d", at, longer[1]);
+		CHECK((longer[1] != 0) == (at > 2), "allocation %d: %lld", at, (long long)longer[1]);
 		CHECK(!open_states, "allocation %d: a state is left open", at);
 	}
 	begin();
 	fails = "calloc";
 	fails_with = -1;
-	CHECK(!guard_longer(NOW, NULL, own, 0, NULL) && !guard_endless(NOW, own, 0, NULL), "of nobody");
+	CHECK(!guard_longer(NOW, NULL, own, 0, NULL) && !guard_endless(NOW, own, 0, NULL) &&
+		      !guard_ever(NOW, own, 0, NULL),
+	      "of nobody");
 	CHECK(!allocated, "of nobody it takes memory");
 }
 

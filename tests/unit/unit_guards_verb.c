@@ -162,7 +162,7 @@ static void grant(const char *addr)
 {
 	struct state *s = opened(true);
 
-	ENOUGH(s && !state_grant(s, addr_of(addr), false) && !state_commit(s));
+	ENOUGH(s && !state_grant(s, addr_of(addr), 0) && !state_commit(s));
 	state_close(s);
 }
 

@@ -446,7 +446,7 @@ static int keeps(void)
 	err = err ?: keep(s, "one", LIST_BAN, &one) ?: keep(s, "two", LIST_ALLOW, &allowed);
 	err = err ?: keep(s, "three", LIST_SHADOW, &two) ?: state_ban_put(s, &ban, &renewed);
 	err = err ?: state_ban_put(s, &wide, &renewed) ?: state_ban_put(s, &narrow, &renewed);
-	err = err ?: state_grant(s, ban.first, false) ?: state_guard_port(s, 2222, true);
+	err = err ?: state_grant(s, ban.first, 0) ?: state_guard_port(s, 2222, true);
 	err = err ?: state_commit(s);
 	state_close(s);
 	return err;

@@ -146,7 +146,7 @@ static int make(struct state *s)
 	err = err ?: state_signed_put(s, "two", 7) ?: state_strike_put(s, &strike_is) ?: state_behind_put(s, &ending);
 	err = err ?: state_accepted_put(s, "one", &accepted_is) ?: state_interface_put(s, &interface_is);
 	err = err ?: state_interface_put(s, &leaves) ?: state_ports_put(s, &rule_is) ?: state_port_put(s, &port_is);
-	err = err ?: state_grant(s, BANNED, false) ?: state_guard_port(s, 22, true) ?: state_prove(s, "eth9", true);
+	err = err ?: state_grant(s, BANNED, 0) ?: state_guard_port(s, 22, true) ?: state_prove(s, "eth9", true);
 	return err ?: state_fleet_servers_put(s, &BANNED, 1) ?: put_limits(s) ?: state_set(s, "k", 4);
 }
 
@@ -372,7 +372,7 @@ static bool no_ports[TCP_PORTS];
 	X(state_grant(s, BANNED6, false))                           \
 	X(state_grant_drop(s, BANNED))                              \
 	X(state_grants_confirm(s))                                  \
-	X(state_grants_undo(s))                                     \
+	X(state_grants_undo(s, 7))                                  \
 	X(state_guard_port(s, 23, true))                            \
 	X(state_guard_port(s, 22, false))                           \
 	X(state_guarded_ports(s, no_ports))                         \

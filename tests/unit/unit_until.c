@@ -272,7 +272,8 @@ static void compared(void)
 	/* For how long all of its packets, and some of them. */
 	static const int all[] = { 0, 600, 900, 1000, 1000, 0, 600, 1000 }, some[] = { 0, 0, 0, 0, 0, 1000, 1000, 0 };
 	struct own_address own[2] = { { .addr = { 0xc6336401, 4 } }, { .addr = { 0xc6336402, 4 } } };
-	bool longer[2], endless[2], wanted;
+	bool endless[2], wanted;
+	int64_t longer[2];
 
 	for (size_t was = 0; was < 8; was++)
 		for (size_t is = 0; is < 8; is++) {
@@ -285,8 +286,8 @@ static void compared(void)
 			make(s, &worlds[is]);
 			wanted = all[is] > all[was] || (some[is] > all[was] && some[is] > some[was]);
 			longer[0] = !wanted;
-			CHECK(!guard_longer(s, &own_context, own, 2, longer) && longer[0] == wanted && !longer[1],
-			      "world %zu behind %zu: %d, %d", is, was, longer[0], longer[1]);
+			CHECK(!guard_longer(s, &own_context, own, 2, longer) && !longer[0] == !wanted && !longer[1],
+			      "world %zu behind %zu: %lld, %lld", is, was, (long long)longer[0], (long long)longer[1]);
 			wanted = all[is] == 1000 || some[is] == 1000;
 			endless[0] = !wanted;
 			CHECK(!guard_endless(s, own, 2, endless) && endless[0] == wanted && !endless[1],

@@ -444,7 +444,6 @@ static int ask_guard(struct attaching *a)
 	int err;
 
 	c->guard.everything = a->options->force;
-	c->guard.waits = a->options->confirm.given;
 	for (int i = 0; i < a->above_n; i++)
 		c->guard.afresh = c->guard.afresh || a->ports_announced[i] == ALL;
 	for (int i = 0; i < a->n; i++) {

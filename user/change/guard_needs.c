@@ -104,12 +104,18 @@ static int judge(const struct asked *a, const struct own_address *own)
 	return exceptions_add(a->state, own->addr);
 }
 
-static int ask(const struct asked *a, const struct own_address *own, bool longer)
+/* Of a batch in which something waits, what outlasts that does not. */
+static int grant(const struct asked *a, const struct own_address *own, int64_t longer)
+{
+	return state_grant(a->state, own->addr, longer > a->guard->waits ? 0 : a->guard->waits);
+}
+
+static int ask(const struct asked *a, const struct own_address *own, int64_t longer)
 {
 	enum dropped_before before;
 
 	if (is_forced(a->guard, own->addr))
-		return state_grant(a->state, own->addr, a->guard->waits);
+		return grant(a, own, longer);
 	before = guard_before(a->state, a->live, own, a->guard->fixed);
 	/* What was granted is what was dropped then, not more of it, and not for longer. */
 	if (!longer && (state_granted(a->state, own->addr) ? before != DROPPED_LESS
@@ -121,7 +127,7 @@ static int ask(const struct asked *a, const struct own_address *own, bool longer
 /* The first that it bans is the one that is named. */
 static int ask_each(const struct asked *a, const struct own_address *own, size_t n)
 {
-	bool *longer = calloc(n + 1, sizeof(*longer));
+	int64_t *longer = calloc(n + 1, sizeof(*longer));
 	int err = longer ? guard_longer(a->state, a->live->context, own, n, longer) : -ENOMEM;
 
 	for (size_t i = 0; i < n && !err; i++)
@@ -141,7 +147,7 @@ static int ask_later(const struct asked *a, bool whole)
 	char host[PREFIX_TEXT_MAX], what[OWN_TEXT_MAX];
 	struct ranges set = RANGES_EMPTY;
 	struct own_address *own = NULL;
-	bool *longer = NULL;
+	int64_t *longer = NULL;
 	size_t n = 0;
 	int err = a->guard->again || a->guard->spare ? 0 : state_later(a->state, whole, &set);
 
@@ -155,7 +161,7 @@ static int ask_later(const struct asked *a, bool whole)
 		if (!longer[i])
 			continue;
 		if (is_forced(a->guard, own[i].addr))
-			err = state_grant(a->state, own[i].addr, a->guard->waits);
+			err = grant(a, &own[i], longer[i]);
 		else
 			err = guard_because("%s, %s, would be banned when what waits for confirmation goes back:"
 					    " 'xdp-bloom confirm' prevents that; --force bans it",
@@ -167,16 +173,35 @@ static int ask_later(const struct asked *a, bool whole)
 	return err;
 }
 
-static int end_grants(const struct asked *a)
+static bool is_not_dropped(const void *arg, struct addr addr)
 {
-	struct addr *grants;
-	size_t n;
-	int err = state_grants(a->state, &grants, &n);
+	return !is_dropped(arg, addr);
+}
 
+/* Of these, those whose ban something else has, or which comes back when what waits goes back, do not end. */
+static int end_grants(struct state *state, own_wanted_fn *these, const void *arg)
+{
+	struct own_address *over = NULL;
+	struct addr *grants = NULL;
+	bool *ever = NULL;
+	size_t n = 0, over_n = 0;
+	int err = state_grants(state, &grants, &n);
+
+	if (!err && n) {
+		over = calloc(n, sizeof(*over));
+		ever = calloc(n, sizeof(*ever));
+		err = over && ever ? 0 : -ENOMEM;
+	}
 	for (size_t i = 0; i < n && !err; i++)
-		if (a->covering(a->arg, grants[i]) < 0)
-			err = state_grant_drop(a->state, grants[i]);
+		if (these(arg, grants[i]))
+			over[over_n++].addr = grants[i];
+	err = err ?: guard_ever(state, over, over_n, ever);
+	for (size_t i = 0; i < over_n && !err; i++)
+		if (!ever[i])
+			err = state_grant_drop(state, over[i].addr);
 	free(grants);
+	free(over);
+	free(ever);
 	return err;
 }
 
@@ -199,7 +224,7 @@ int guard_needs(struct guard *guard, struct state *state, const struct live *liv
 	}
 	err = err ?: ask_each(&a, own, n) ?: ask_later(&a, whole);
 	free(own);
-	return err || !whole ? err : end_grants(&a);
+	return err || !whole ? err : end_grants(state, is_not_dropped, &a);
 }
 
 static int covering_set(const void *set, struct addr addr)
@@ -224,17 +249,7 @@ int guard_in_force(struct guard *guard, struct state *state, const struct live *
 
 int guard_gone(struct state *state, const struct ranges *gone)
 {
-	struct addr *grants;
-	size_t n;
-	int err = gone->n4 || gone->n6 ? state_grants(state, &grants, &n) : 0;
-
-	if (err || (!gone->n4 && !gone->n6))
-		return err;
-	for (size_t i = 0; i < n && !err; i++)
-		if (ranges_covering(gone, grants[i]) >= 0)
-			err = state_grant_drop(state, grants[i]);
-	free(grants);
-	return err;
+	return gone->n4 || gone->n6 ? end_grants(state, is_in, gone) : 0;
 }
 
 int guard_all(const struct guard *guard, struct state *state, struct own_address **needs, size_t *n)

@@ -5,6 +5,7 @@
 
 #include <linux/types.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "sets/ranges.h"
 
@@ -21,7 +22,7 @@ struct guard {
 	struct ranges forced; /* --force was given for what bans these */
 	bool everything;      /* or for all there is */
 	bool again;	      /* this was in force before: nothing is refused, and nothing granted */
-	bool waits;	      /* for confirmation: so does what is granted */
+	int64_t waits;	      /* until then for confirmation: so does what is granted for no longer; 0: it does not */
 	bool afresh;	      /* it begins to filter where it did not: what it drops already counts, too */
 	bool destinations;    /* it begins to ask about those of what comes in */
 	bool spare;	      /* what would be refused becomes an exception instead */

@@ -62,13 +62,18 @@ static int look(struct state *state, const struct own_address *own, size_t n, st
 	return err;
 }
 
+static int64_t last(const struct until *until)
+{
+	return until->all > until->some ? until->all : until->some;
+}
+
 static bool is_later(int64_t end, int64_t before)
 {
 	return before < UNTIL_ENDLESS - SAME_SECONDS && end > before + SAME_SECONDS;
 }
 
 int guard_longer(struct state *state, const struct context *context, const struct own_address *own, size_t n,
-		 bool *longer)
+		 int64_t *longer)
 {
 	struct until *is = NULL, *was = NULL;
 	struct state *before = NULL;
@@ -78,13 +83,23 @@ int guard_longer(struct state *state, const struct context *context, const struc
 	state_close(before);
 	for (size_t i = 0; i < n && !err; i++) {
 		struct until none = { 0 }, *then = known ? &none : &was[i];
-		int64_t some = then->all > then->some ? then->all : then->some;
 
-		longer[i] = is_later(is[i].all, then->all) || is_later(is[i].some, some);
+		longer[i] = is_later(is[i].all, then->all) || is_later(is[i].some, last(then)) ? last(&is[i]) : 0;
 	}
 	free(is);
 	free(was);
 	return err;
+}
+
+int guard_ever(struct state *state, const struct own_address *own, size_t n, bool *ever)
+{
+	struct until *is = NULL;
+	int err = n ? look(state, own, n, &is) : 0;
+
+	for (size_t i = 0; i < n && !err_is(err, ENOMEM); i++)
+		ever[i] = err || last(&is[i]);
+	free(is);
+	return err_is(err, ENOMEM) ? err : 0;
 }
 
 int guard_endless(struct state *state, const struct own_address *own, size_t n, bool *endless)
@@ -93,7 +108,7 @@ int guard_endless(struct state *state, const struct own_address *own, size_t n, 
 	int err = n ? look(state, own, n, &is) : 0;
 
 	for (size_t i = 0; i < n && !err; i++)
-		endless[i] = is[i].all == UNTIL_ENDLESS || is[i].some == UNTIL_ENDLESS;
+		endless[i] = last(&is[i]) == UNTIL_ENDLESS;
 	free(is);
 	return err;
 }

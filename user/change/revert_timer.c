@@ -72,7 +72,8 @@ static int wait_for(struct change *change, enum pending_kind kind, const char *n
 	if (err || again)
 		return err;
 	change->waits = seconds;
-	change->guard.waits = true;
+	if (change->guard.waits < change->deadline)
+		change->guard.waits = change->deadline;
 	change->context->waits = true;
 	/* Before the commit: after it the timer must run, even if we are killed. */
 	return revert_timer_start(change->context, seconds);

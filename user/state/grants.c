@@ -29,15 +29,18 @@ static int drop(struct state *state, const char *name)
 	return state_put(state, "DELETE FROM setting WHERE name = ?", "s", name);
 }
 
-/* Since when; of one that waits, less than 0: to versions that do not know that it is none. */
-int state_grant(struct state *state, struct addr addr, bool waits)
+/* Since when; of one that waits, less than 0: to versions that do not know that it is none. Then, when it goes back. */
+int state_grant(struct state *state, struct addr addr, int64_t waits)
 {
-	double now = (double)time(NULL);
+	double back = -(double)waits, is;
 	char name[80];
 
-	if (waits && state_setting(state, name_of(name, addr), 0) > 0)
+	name_of(name, addr);
+	is = waits ? state_setting(state, name, 0) : 0;
+	/* For good, or for longer. */
+	if (is > 0 || is < back)
 		return 0;
-	return state_set(state, name_of(name, addr), waits ? -now : now);
+	return state_set(state, name, waits ? back : (double)time(NULL));
 }
 
 bool state_granted(struct state *state, struct addr addr)
@@ -49,12 +52,14 @@ bool state_granted(struct state *state, struct addr addr)
 
 int state_grants_confirm(struct state *state)
 {
-	return state_put(state, "UPDATE setting SET value = -value WHERE name GLOB '" GRANTED "*' AND value < 0", "");
+	return state_put(state, "UPDATE setting SET value = ? WHERE name GLOB '" GRANTED "*' AND value < 0", "I",
+			 (sqlite3_int64)time(NULL));
 }
 
-int state_grants_undo(struct state *state)
+int state_grants_undo(struct state *state, int64_t deadline)
 {
-	return state_put(state, "DELETE FROM setting WHERE name GLOB '" GRANTED "*' AND value < 0", "");
+	return state_put(state, "DELETE FROM setting WHERE name GLOB '" GRANTED "*' AND value = -?", "I",
+			 (sqlite3_int64)deadline);
 }
 
 int state_grant_drop(struct state *state, struct addr addr)

@@ -5,18 +5,22 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "sets/address.h"
 
 struct state;
 
-/* --force was given for the ban of this address, and it is banned since; or it is until what waits goes back. */
-int state_grant(struct state *state, struct addr addr, bool waits);
+/*
+ * --force was given for the ban of this address, and it is banned since; or it is until what waits goes back, which has
+ * that deadline (0: it does not wait).
+ */
+int state_grant(struct state *state, struct addr addr, int64_t waits);
 bool state_granted(struct state *state, struct addr addr);
 int state_grant_drop(struct state *state, struct addr addr);
-/* Of those that wait: they stay, or have gone back. */
+/* Of those that wait: they stay, or what has this deadline has gone back. */
 int state_grants_confirm(struct state *state);
-int state_grants_undo(struct state *state);
+int state_grants_undo(struct state *state, int64_t deadline);
 /* All of them; free() the array. */
 int state_grants(struct state *state, struct addr **grants, size_t *n);
 

@@ -498,7 +498,7 @@ int state_pending_undo(struct state *state, const struct pending *pending)
 
 	if (err && !err_is(err, ENOENT))
 		return err;
-	err = state_grants_undo(state);
+	err = state_grants_undo(state, pending->deadline);
 	if (err)
 		return err;
 	return state_pending_forget(state, pending->kind, pending->name);
