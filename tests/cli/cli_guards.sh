@@ -605,6 +605,13 @@ grants_come_back() {
 		add $address --force|add $address --replace --ttl 1
 		batch lines|
 	TRIALS
+	bloom flush
+	bloom image make it.image it
+	bloom image make other.image other
+	bloom load --image it.image --force
+	bloom load --image other.image --confirm 2
+	wait_until "the image has gone back" has_gone_back
+	granted_after_a_start $address
 	bloom load g it --force --confirm 1h
 	bloom add 198.51.100.2 --confirm 2
 	wait_until "the other has gone back" waits_alone g
@@ -771,6 +778,16 @@ taken_beside_a_trial() {
 	bloom add $address
 	bloom disallow $address
 	refused "$back" unload c
+	bloom flush
+	bloom image make it.image it
+	bloom image make other.image other
+	bloom load --image other.image
+	bloom allow $address
+	bloom load --image it.image
+	bloom load --image other.image --confirm 1h
+	refused "$back" disallow $address
+	bloom allow 198.51.100.7
+	bloom disallow 198.51.100.7
 }
 
 # What an exception lets through, or a setting, that waits to be confirmed is not let through for good; nor is granted for

@@ -35,6 +35,7 @@ static struct says {
 	struct ends until[MOST];
 	int64_t excepted, again;
 	bool image, drops[MOST], shadow;
+	bool before, dropped[MOST]; /* by the image that comes back */
 	int64_t deadline;
 	bool whole;
 } says_now, says_was;
@@ -98,6 +99,14 @@ static int given_open_image(struct state *state, struct image *image, bool whole
 	return call(state, "image");
 }
 
+static int given_open_before(struct state *state, struct image *image)
+{
+	memset(image, 0, sizeof(*image));
+	image->g.number = 2 + (state == NOW);
+	open_images += of(state)->before && !call(state, "image before");
+	return of(state)->before ? call(state, "image before") : -ENOENT;
+}
+
 static void given_close_image(struct image *image)
 {
 	(void)image;
@@ -106,7 +115,9 @@ static void given_close_image(struct image *image)
 
 static __u32 given_decide(const struct generation *g, struct addr addr)
 {
-	return (g->number ? says_now : says_was).drops[addr.num] ? ANSWER_DROP | ANSWER(STAGE_FILTER, 0, 5) : 0;
+	const struct says *says = g->number & 1 ? &says_now : &says_was;
+
+	return (g->number & 2 ? says->dropped : says->drops)[addr.num] ? ANSWER_DROP | ANSWER(STAGE_FILTER, 0, 5) : 0;
 }
 
 static int given_open(struct state **state, const struct context *context, bool change)
@@ -135,6 +146,7 @@ static void *given_calloc(size_t n, size_t size)
 #define image_kept	   given_kept
 #define state_pending	   given_pending
 #define image_kept_open	   given_open_image
+#define image_before_open  given_open_before
 #define image_close	   given_close_image
 #define guard_decide(g, a) given_decide(g, a)
 #define state_open	   given_open
@@ -228,7 +240,7 @@ static void bounds(void)
 
 static bool drops_ever(const struct says *is)
 {
-	return is->until[1].all ||
+	return is->until[1].all || (is->before && is->dropped[1]) ||
 	       (is->image && is->drops[1] && !is->shadow && is->excepted < (is->whole ? EVER : is->deadline));
 }
 
@@ -286,6 +298,19 @@ static void images(void)
 		{ { .image = true, .drops = { 0, 1 }, .deadline = 1000, .excepted = 1000 },
 		  { .image = false },
 		  false,
+		  false },
+		/* One that comes back. */
+		{ { .image = true, .deadline = 1000, .before = true, .dropped = { 0, 1 } },
+		  { .image = true, .drops = { 0, 1 }, .whole = true },
+		  false,
+		  true },
+		{ { .image = true, .deadline = 1000, .before = true, .dropped = { 0, 1 } },
+		  { .image = true, .deadline = 1000, .before = true, .dropped = { 0, 1 }, .excepted = EVER },
+		  true,
+		  true },
+		{ { .image = true, .drops = { 0, 1 }, .deadline = 1000, .before = true },
+		  { .image = true, .whole = true },
+		  true,
 		  false },
 		{ { .image = true, .drops = { 0, 1 }, .whole = true, .again = 1000 },
 		  { .image = true, .drops = { 0, 1 }, .whole = true, .excepted = EVER },

@@ -32,20 +32,30 @@ static int image_end(struct state *state, int64_t *end)
 	return err;
 }
 
+static void by_arrays(struct image *image, const struct own_address *own, size_t n, struct until *until, int64_t from,
+		      int64_t to)
+{
+	for (size_t i = 0; i < n; i++)
+		if (decide_shadow(&image->g, guard_decide(&image->g, own[i].addr)) & ANSWER_DROP)
+			until_dropped(&until[i], false, from, to);
+	image_close(image);
+}
+
+/* One that is gone, or damaged, is refused where it is to come into force. */
 static int by_image(struct state *state, const struct own_address *own, size_t n, struct until *until)
 {
 	struct image image;
-	int64_t end;
+	int64_t end = UNTIL_ENDLESS;
 	int err = image_kept(state) ? image_end(state, &end) ?: image_kept_open(state, &image, false) : -ENOENT;
 
-	/* One that is gone, or damaged, is refused where it is to come into force. */
-	if (err)
+	if (!err)
+		by_arrays(&image, own, n, until, 0, end);
+	if (err_is(err, ENOMEM) || end == UNTIL_ENDLESS)
 		return err_is(err, ENOMEM) ? err : 0;
-	for (size_t i = 0; i < n; i++)
-		if (decide_shadow(&image.g, guard_decide(&image.g, own[i].addr)) & ANSWER_DROP)
-			until_dropped(&until[i], false, 0, end);
-	image_close(&image);
-	return 0;
+	err = image_before_open(state, &image);
+	if (!err)
+		by_arrays(&image, own, n, until, end, UNTIL_ENDLESS);
+	return err_is(err, ENOMEM) ? err : 0;
 }
 
 /* For as long as this state drops each of them; free() it. */

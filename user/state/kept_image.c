@@ -150,14 +150,25 @@ int image_leave(struct state *state)
 	return state_set(state, SETTING_IMAGE, 0);
 }
 
-/* The image that comes back unless the one in force is confirmed; 0: none. */
-static int image_before(const struct state *s, uint64_t *number)
+int image_before(const struct state *s, uint64_t *number)
 {
 	sqlite3_stmt *stmt = state_prepare(s, "SELECT before FROM pending WHERE kind = 4 AND before NOT NULL");
 	int code = stmt ? sqlite3_step(stmt) : SQLITE_DONE;
 
 	*number = code == SQLITE_ROW ? (uint64_t)sqlite3_column_int64(stmt, 0) : 0;
 	return state_end(s, stmt, code);
+}
+
+int image_before_open(struct state *state, struct image *image)
+{
+	char path[STATE_PATH_MAX];
+	uint64_t number;
+	int err = image_before(state, &number);
+
+	if (err || !number)
+		return err ?: -ENOENT;
+	kept_path(path, state, number);
+	return image_open(image, path, path, false);
 }
 
 void image_sweep(const struct state *state, uint64_t kept)

@@ -16,6 +16,9 @@ uint64_t image_kept(struct state *state);
 
 /* -ENOENT where there is none. whole: as in image_open(). */
 int image_kept_open(struct state *state, struct image *image, bool whole);
+/* The image that comes back unless the one in force is confirmed; 0, or -ENOENT: none. */
+int image_before(const struct state *state, uint64_t *number);
+int image_before_open(struct state *state, struct image *image);
 
 /*
  * Copies a file into the state directory, checks the copy from end to end and, in the open state, makes it the image in

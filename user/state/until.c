@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "state/bans_internal.h"
 #include "state/internal.h"
+#include "state/kept_image.h"
 
 struct look {
 	struct state *state;
@@ -273,13 +274,19 @@ int state_later(struct state *state, bool bans, struct ranges *later)
 	struct pending *pending = NULL;
 	struct ban *before = NULL;
 	size_t pending_n = 0, n = 0;
+	uint64_t image = 0;
 	int err = state_pending(state, &pending, &pending_n);
 
 	free(pending);
 	*later = RANGES_EMPTY;
 	if (err || !pending_n)
 		return err;
-	err = lists_later(state, bans, later) ?: bans ? bans_before(state, &before, &n) : 0;
+	/* What an image holds, no set has. */
+	err = bans ? image_before(state, &image) : 0;
+	if (!err && image)
+		err = ranges_add_prefix(later, (struct addr){ 0, 4 }, 0)
+			      ?: ranges_add_prefix(later, (struct addr){ 0, 6 }, 0) ?: ranges_finish(later);
+	err = err ?: lists_later(state, bans, later) ?: bans ? bans_before(state, &before, &n) : 0;
 	for (size_t i = 0; i < n && !err; i++)
 		err = ranges_add_prefix(later, before[i].first, before[i].length);
 	free(before);

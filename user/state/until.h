@@ -32,7 +32,7 @@ void until_dropped(struct until *until, bool scoped, int64_t from, int64_t to);
 int state_allowed_waiting(struct state *state, struct ranges *waiting);
 /*
  * All that may be dropped when what waits goes back, and is not now: what an exception holds that goes, and with `bans`
- * what lists and bans do that come back.
+ * what lists and bans do that come back; all there is, where an image does.
  */
 int state_later(struct state *state, bool bans, struct ranges *later);
 
