@@ -427,6 +427,7 @@ by_unfiltered() {
 	told "" add 192.0.2.6 --on br0
 	bloom attach br0 --ports
 	told "$ports" add 192.0.2.7 --on br0 --only tcp
+	told "$ports" add 192.0.2.8 --on br0 --only tcp
 	told "" add 192.0.2.8 --on br0 --only tcp
 	told "" add 192.0.2.7 --on edge3
 	told "$none" add 192.0.2.7 --on nosuch0

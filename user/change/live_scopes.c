@@ -9,7 +9,6 @@
 #include "base/log.h"
 #include "change/change.h"
 #include "change/exceptions.h"
-#include "change/ports.h"
 #include "change/revert_timer.h"
 #include "state/state.h"
 
@@ -80,8 +79,6 @@ int live_scopes_add(struct change *change, const struct scope *scope, const stru
 	*added = 0;
 	if (!err && list.row)
 		err = state_list_whole_set(change->state, &list, &before);
-	for (size_t i = 0; i < scope->on_n && !err && !list.row; i++)
-		ports_say_unfiltered(change->state, scope->on[i]);
 	for (size_t i = 0; i < prefixes->n && !err; i++) {
 		const struct prefix *p = &prefixes->at[i];
 		int covered = ranges_covering(&before, p->first);

@@ -316,7 +316,10 @@ static int put(struct load *l)
 	/* What it would have dropped is another count than what it drops. */
 	if (!err && l->bans_again)
 		change_zero(l->change, l->out->list.label);
-	return err ?: change_commit(l->change, &options);
+	err = err ?: change_commit(l->change, &options);
+	for (size_t i = 0; i < o->scope.on_n && !err && l->scope_is_news; i++)
+		ports_say_unfiltered(l->change->state, o->scope.on[i]);
+	return err;
 }
 
 /* Whatever it is loaded from by now. */
@@ -380,18 +383,16 @@ bool load_has_scope(const struct load *l, const char *is)
 }
 
 /* The same for its scope, unless another was given. */
-static int choose_scope(struct load *l, struct state *state)
+static int choose_scope(struct load *l)
 {
 	const struct scope *scope = &l->options->scope;
-	bool same = load_has_scope(l, l->out->list.scope);
 
+	l->scope_is_news = !load_has_scope(l, l->out->list.scope);
 	if (scope->any || !scope_is_all(scope))
 		l->out->list.scope[0] = '\0';
 	if (!scope_is_all(scope) && !scope_text(l->out->list.scope, scope))
 		return because(-EINVAL, "--only, --to and --on have no more than %d letters in all",
 			       SCOPE_TEXT_MAX - 1);
-	for (size_t i = 0; i < scope->on_n && !same; i++)
-		ports_say_unfiltered(state, scope->on[i]);
 	return 0;
 }
 
@@ -446,7 +447,7 @@ static int means_nothing(const struct load_options *o, enum list_kind kind, cons
 
 int load_fits(struct load *l, struct state *state)
 {
-	return choose_kind(l, state) ?: choose_scope(l, state) ?: means_nothing(l->options, l->out->list.kind, l->path);
+	return choose_kind(l, state) ?: choose_scope(l) ?: means_nothing(l->options, l->out->list.kind, l->path);
 }
 
 static int load(struct load *l)

@@ -31,6 +31,7 @@ struct load {
 	bool whole;		    /* that was of no use */
 	bool feed_ends;		    /* the list had one, and has none any more */
 	bool bans_again;	    /* it only counted, as nobody had renewed it */
+	bool scope_is_news;	    /* it had another */
 	bool otherwise;		    /* its scope is another, or how it is read */
 	struct source source;
 	struct packer *packer;

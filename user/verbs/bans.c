@@ -7,6 +7,7 @@
 #include "change/ban.h"
 #include "change/guard_rails.h"
 #include "change/live_scopes.h"
+#include "change/ports.h"
 #include "kernel/live.h"
 #include "base/clock.h"
 #include "base/span.h"
@@ -205,6 +206,8 @@ int verb_add(const struct call *call)
 	/* What goes back is the generation before: these must not be written into it. */
 	if (!err)
 		err = change_commit(change, build ? &anew : NULL);
+	for (size_t i = 0; i < o->scope.on_n && !err && n.added; i++)
+		ports_say_unfiltered(change->state, o->scope.on[i]);
 	if (!err && (json || !quiet) && say_allowed(change, &prefixes, allowed))
 		warn("cannot tell which of these prefixes an allow list exempts");
 	if (!err) {
