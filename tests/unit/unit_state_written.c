@@ -459,7 +459,7 @@ static void beside_another_image(void)
 
 static void beside_what_is_granted(void)
 {
-	STEP(state_grant(state, BANNED, true));
+	STEP(state_grant(state, BANNED, waits(PENDING_BAN, "198.51.100.0/24").deadline));
 	STEP(add(PENDING_BAN, "198.51.100.0/24"));
 }
 

@@ -59,7 +59,8 @@ static int look_at_pins(struct change *change)
 	struct stat is;
 	__u32 slot;
 
-	if (stat(context->bpffs, &is))
+	/* Why it cannot be read is said by who needs it. */
+	if (stat(context->bpffs, &is) || (change->live.err && !err_is(change->live.err, ENOENT)))
 		return 0;
 	slot = pin_shared_id(context, PIN_SLOT);
 	/* Of a filter that was found a moment ago the slot cannot be asked for: then it is that one. */
