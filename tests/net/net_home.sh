@@ -275,7 +275,7 @@ other_directory() {
 	fi
 	# What is gone keeps nobody out, though the kernel lets go of it a little later.
 	rm -r "${bpffs:?}"
-	bloom add 198.51.100.77
+	wait_until "a filter where it was" "$XDP_BLOOM" add 198.51.100.77
 	banned 198.51.100.77
 	bloom restore
 	send 0 -b banned -c clean

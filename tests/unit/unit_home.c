@@ -119,10 +119,10 @@ __attribute__((format(printf, 1, 2))) static void given_warn(const char *fmt, ..
 #define clock_boot_number()		      BOOT
 #define pin_shared_id(of, name) \
 	((const struct context *)&its_context == (of) && !strcmp(name, "slot") ? (__u32)its_slot : 0)
-#define pin_root_calls(of, id)	   ((const struct context *)&its_context == (of) && its_root && (id) == 17)
-#define poll(none, n, ms)	   given_poll(none, n, ms)
-#define pin_shared_lives(id, name) ((id) == alive && !strcmp(name, "slot"))
-#define warn			   given_warn
+#define pin_root_calls(of, id) ((const struct context *)&its_context == (of) && its_root && (id) == 17)
+#define poll(none, n, ms)      given_poll(none, n, ms)
+#define pin_shared_lives(id)   ((id) == alive)
+#define warn		       given_warn
 #include "change/home.c"
 
 /* What becomes of it: 0, or the errno; what is kept is compared by whoever asks. */

@@ -16,7 +16,7 @@
 #include "state/state.h"
 
 /* In ms. */
-#define LET_GO	    1000
+#define LET_GO	    3000
 #define LET_GO_TURN 10
 
 static int keep_pins(struct state *state, double pins, __u32 slot, double boot)
@@ -36,7 +36,7 @@ static bool lives_elsewhere(const struct context *context, __u32 slot, bool anot
 
 	if (pin_root_calls(context, slot))
 		return false;
-	while (pin_shared_lives(slot, PIN_SLOT)) {
+	while (pin_shared_lives(slot)) {
 		if (another || waited == LET_GO)
 			return true;
 		poll(NULL, 0, LET_GO_TURN);

@@ -309,11 +309,16 @@ __u32 pin_shared_id(const struct context *context, const char *name)
 	return id_of(pin_shared_map(context, name), name);
 }
 
-bool pin_shared_lives(__u32 id, const char *name)
+/*
+ * By no descriptor of it: as one that is the last is closed the kernel clears the array, and where it was just about to
+ * do that, the array stays for ever.
+ */
+bool pin_shared_lives(__u32 id)
 {
-	int fd = bpf_map_get_fd_by_id(id);
+	__u32 next = 0;
+	int err = bpf_map_get_next_id(id - 1, &next) ? -errno : 0;
 
-	return err_is(fd, EPERM) || id_of(fd, name) == id;
+	return err_is(err, EPERM) || (!err && next == id);
 }
 
 static bool is_root(const struct pinned *is, bool bare)

@@ -75,7 +75,7 @@ const char *pinned_text(char text[PINNED_TEXT_MAX], const struct pinned *pinned)
 int pin_shared_map(const struct context *context, const char *name);
 /* Its number, 0 where there is none; and may there be one of that number still, wherever it is pinned? */
 __u32 pin_shared_id(const struct context *context, const char *name);
-bool pin_shared_lives(__u32 id, const char *name);
+bool pin_shared_lives(__u32 id);
 /* The root program, which the kernel knows by its name. *frags: it takes packets that lie in several buffers. */
 #define ROOT_PLAIN  "xdp_bloom_root"
 #define ROOT_BEGINS "xdp_bloom_" /* all of them, and those on trial */
