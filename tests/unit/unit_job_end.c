@@ -330,9 +330,20 @@ static void on_trial(void)
 	}
 	unwanted.unwanted = true;
 	ends(unwanted, "attach", "eth0", EXITS(1));
+	over();
+	/* Nor is it done the second time. */
+	begin();
+	ends((struct job){ .kind = JOB_LINE, .line = 3, .again = true }, "attach", "eth0", EXITS(1));
+	over();
 	trial = false;
 	ends(line3, "attach", "eth0", EXITS(1));
 	over();
+	/* It is over since it began, so that its turn is now. */
+	for (size_t i = 1; i < 3; i++) {
+		begin();
+		ends((struct job){ .kind = JOB_LINE, .line = 3, .overtaken = true }, "attach", "eth0", ways[i]);
+		over();
+	}
 }
 
 /* What fails is tried again together, and only the first says when. */

@@ -392,6 +392,37 @@ static void lines(void)
 	jobs_stop(&jobs);
 }
 
+/* What stood in the way of a line was over before the line ended: it waits for nothing. Of the next time that is
+ * unknown. */
+static void overtaken(void)
+{
+	struct jobs jobs = { .context = &own };
+	struct job *job;
+	int status;
+
+	jobs_overtake(&jobs);
+	for (unsigned int i = 1; i <= 2; i++)
+		add(&jobs, (struct job){ .kind = JOB_LINE, .line = i });
+	jobs_overtake(&jobs);
+	jobs_start(&jobs);
+	CHECK(!jobs.first->overtaken, "it does not run yet");
+	jobs_overtake(&jobs);
+	job = end_of(&jobs, &status);
+	if (!CHECK(job && job->overtaken && !jobs.first->overtaken, "another is"))
+		return;
+	jobs_defer(&jobs, job);
+	CHECK(!jobs.deferred && jobs.first->next == job && job->again, "it waits");
+	jobs_start(&jobs);
+	job_free(end_of(&jobs, &status));
+	jobs_start(&jobs);
+	job = end_of(&jobs, &status);
+	if (!CHECK(job && job->line == 1 && !job->overtaken, "it is for ever"))
+		return;
+	jobs_defer(&jobs, job);
+	CHECK(jobs.deferred == job && !jobs.first, "it does not wait");
+	jobs_stop(&jobs);
+}
+
 /* Twice as long each time, up to the most. */
 static void tries_again(void)
 {
@@ -412,6 +443,7 @@ int main(int argc, char **argv)
 {
 	static const struct ktap_case cases[] = {
 		{ "one after another, and what is urgent first", order },
+		{ "one that was overtaken", overtaken },
 		{ "one that does not end is stopped", limit },
 		{ "that is said once", limit_is_said },
 		{ "one that was stopped", stopped },

@@ -34,7 +34,7 @@ static void rotate_later(struct service *s)
 static bool goes_back(const struct service *s, const struct job *job, int status)
 {
 	return job->kind == JOB_LINE && !job->unwanted && WIFEXITED(status) && WEXITSTATUS(status) == EXIT_MISSING &&
-	       expiry_waits(&s->expiry, s->context);
+	       (job->overtaken || expiry_waits(&s->expiry, s->context));
 }
 
 /* Lines and lists are tried again. A line is deferred, as the state may not know its list. True: the job is kept. */
@@ -105,6 +105,7 @@ static void lost(struct service *s, const struct job *job, int status)
 void service_job_ended(struct service *s, struct job *job, int status)
 {
 	bool done = WIFEXITED(status) && WEXITSTATUS(status) != EXIT_ERROR, report = done;
+	bool once_more = goes_back(s, job, status);
 
 	if (WIFSIGNALED(status))
 		lost(s, job, status);
@@ -137,7 +138,7 @@ void service_job_ended(struct service *s, struct job *job, int status)
 		report = false;
 		break;
 	case JOB_LINE:
-		report = done && job->again;
+		report = done && job->again && !once_more;
 		break;
 	case JOB_FEED: /* what came of it is in the state, and an event */
 	case JOB_FEED_LOST:
@@ -157,7 +158,7 @@ void service_job_ended(struct service *s, struct job *job, int status)
 	s->started = true;
 	service_see(s);
 	keeper_look(s->keeper); /* before anybody is told that it is ready */
-	if (goes_back(s, job, status))
+	if (once_more)
 		jobs_defer(&s->jobs, job);
 	else if (done || !retry(s, job))
 		job_free(job);

@@ -190,6 +190,7 @@ int jobs_start(struct jobs *jobs)
 	jobs->pid = pid;
 	jobs->since = clock_ms();
 	jobs->first->since = clock_seconds();
+	jobs->first->overtaken = false;
 	return 0;
 }
 
@@ -219,10 +220,14 @@ void jobs_defer(struct jobs *jobs, struct job *job)
 {
 	struct job **end = &jobs->deferred;
 
-	while (*end)
-		end = &(*end)->next;
 	job->next = NULL;
 	job->again = true;
+	if (job->overtaken) {
+		append(jobs, job);
+		return;
+	}
+	while (*end)
+		end = &(*end)->next;
 	*end = job;
 }
 
@@ -233,6 +238,12 @@ bool jobs_defers_line(const struct jobs *jobs, unsigned int line)
 	while (job && (job->kind != JOB_LINE || job->line != line))
 		job = job->next;
 	return job;
+}
+
+void jobs_overtake(struct jobs *jobs)
+{
+	if (jobs->pid)
+		jobs->first->overtaken = true;
 }
 
 void jobs_again(struct jobs *jobs)

@@ -46,6 +46,7 @@ struct job {
 	int in;		       /* its standard input; 0: none */
 	bool unwanted;	       /* dropped while it runs: do not try again */
 	bool again;	       /* it failed before */
+	bool overtaken;	       /* what stands in the way of it may have gone while it ran */
 	bool stopped;	       /* it ran for too long */
 	char why[JOB_END_MAX]; /* of JOB_FEED_LOST */
 	double since;	       /* by clock_seconds() */
@@ -77,10 +78,12 @@ int jobs_start(struct jobs *jobs);
 void jobs_limit(struct jobs *jobs, int64_t now);
 /* Has the running job ended? Then the caller frees *job; *status is what wait(2) says. */
 bool jobs_ended(struct jobs *jobs, struct job **job, int *status);
-/* The job waits for jobs_again(), which queues all such jobs again. */
+/* The job waits for jobs_again(), which queues all such jobs again. One that was overtaken does not wait. */
 void jobs_defer(struct jobs *jobs, struct job *job);
 bool jobs_defers_line(const struct jobs *jobs, unsigned int line);
 void jobs_again(struct jobs *jobs);
+/* The running job is, if one runs. */
+void jobs_overtake(struct jobs *jobs);
 /* Drops the jobs of the lines of the config file. */
 void jobs_drop_lines(struct jobs *jobs);
 /* Kills the running job (commands may be killed at any time) and drops the others. */

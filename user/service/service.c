@@ -118,9 +118,11 @@ static void look(struct service *s, int64_t now, bool glance)
 		service_see(s);
 	if (!err)
 		followers_fleet(&s->followers, state_joined(state));
-	/* It may have stood in the way of a line. */
-	if (expiry_look(&s->expiry, err ? NULL : state, !err && filters && agreement(state, &live) == BEHIND))
+	/* It may have stood in the way of a line, also of the one that runs. */
+	if (expiry_look(&s->expiry, err ? NULL : state, !err && filters && agreement(state, &live) == BEHIND)) {
 		again(s);
+		jobs_overtake(&s->jobs);
+	}
 	if (!err) {
 		struct limits limits = state_limits(state);
 
