@@ -624,6 +624,34 @@ grants_come_back() {
 	granted_after_a_start $address
 }
 
+# Each line of a batch for itself, where the address has been banned for as long already.
+grants_by_lines() {
+	local address=45.0.0.254 force
+
+	veth 0
+	ip addr add 45.0.0.1/24 dev edge0
+	echo $address >it
+	echo 198.51.100.1 >other
+	bloom load g it
+	bloom load s it --shadow
+	bloom load b it
+	bloom load other other
+	bloom allow 45.0.0.255
+	ip route add default via $address
+	for force in "load h it" "enforce s" "unload b" "disallow $address/31"; do
+		echo "$force --force --confirm 2"
+	done >lines
+	echo 'add 198.51.100.2 --force' >>lines
+	bloom batch lines
+	is "$(get '[.needs[]|select(.granted and .dropped)|.address]' guards)" "[\"$address\"]" "what is granted on trial"
+	wait_until "it has gone back" has_gone_back
+	is "$(get '[.needs[]|select(.granted)]' guards)" '[]' "what is granted behind it"
+	printf '%s\n' "load h it --force" 'add 198.51.100.3 --confirm 2' "add $address --force" >lines
+	bloom batch lines
+	wait_until "it has gone back" has_gone_back
+	granted_after_a_start $address
+}
+
 # What is judged by the IPv4 address within is banned by that: whether the ban comes later, or the setting.
 embedded() {
 	local it="198.51.100.1 bans 198.51.100.1, a gateway in use (it is within 64:ff9b::c633:6401)"
@@ -856,4 +884,4 @@ is_open() {
 	[ "$(xdp_id "$1")" = none ]
 }
 
-run_cases shows_all of_a_long_table by_a_liar by_three_who_stall what_may_not_be_read what_is_hidden table by_the_service spares_at_boot spares_beside_a_trial grants_come_back embedded by_no_chance for_a_while what_goes_back taken_beside_a_trial
+run_cases shows_all of_a_long_table by_a_liar by_three_who_stall what_may_not_be_read what_is_hidden table by_the_service spares_at_boot spares_beside_a_trial grants_come_back grants_by_lines embedded by_no_chance for_a_while what_goes_back taken_beside_a_trial

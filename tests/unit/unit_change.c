@@ -142,8 +142,9 @@ __attribute__((noreturn)) static void made_exit(int status)
 #define touched_add(touched, first, length)		 made_touch(touched, whose(touched), first, length)
 #define touched_divide(touched, state)			 call("what is touched%s is divided", whose(touched))
 #define touched_free(touched)				 made_free(touched)
-#define guard_force(guard, set)				 call("forced: a set")
-#define guard_force_prefix(guard, first, n)		 call("forced: of IPv%d, /%u", (first).family, n)
+#define for_good(set)					 ((set) == &change->guard.lasts ? " for good" : "")
+#define guard_force(forced, set)			 call("forced%s: a set", for_good(forced))
+#define guard_force_prefix(forced, first, n)		 call("forced%s: of IPv%d, /%u", for_good(forced), (first).family, n)
 #define guard_free(guard)				 ((void)call("the guard is freed"))
 #define kernel_zero_label(context, label)		 call("label %d is 0 again", label)
 #define list_succeeded(context, list)			 ((void)call("'%s' has succeeded", list))
@@ -285,7 +286,8 @@ static void checks(void)
 
 static void print_force(const struct change *change, const char *what, int err)
 {
-	printf("  %s: %d, everything %d\n", what, err, change->guard.everything);
+	printf("  %s: %d, everything %d%s\n", what, err, change->guard.everything,
+	       change->guard.all_lasts ? " for good" : "");
 }
 
 static void by_force(void)
@@ -309,6 +311,28 @@ static void by_force(void)
 	print_force(change, "a set", change_force(change, &set));
 	print_force(change, "a prefix", change_force_prefix(change, (struct addr){ 0, 4 }, 24));
 	ends_silently(change);
+}
+
+/* Whose line waits, and whose does not: that is known when it forces something. */
+static void by_force_of_lines(void)
+{
+	static const struct ranges set;
+
+	for (int everything = 0; everything < 3; everything++) {
+		struct change *change = begun_silently();
+
+		context.joined = change;
+		for (int line = 0; line < 4; line++) {
+			change->line_waits = line & 1;
+			printf("  %s\n", change->line_waits ? "waits" : "lasts");
+			if (line == everything)
+				print_force(change, "whatever it needs", change_force(change, NULL));
+			print_force(change, "a set", change_force(change, &set));
+			print_force(change, "a prefix", change_force_prefix(change, (struct addr){ 0, 4 }, 24));
+		}
+		context.joined = NULL;
+		ends_silently(change);
+	}
 }
 
 static void bans_less(void)
@@ -507,6 +531,7 @@ static void word_for_word(void)
 		{ "begins", begins },
 		{ "checks", checks },
 		{ "by force", by_force },
+		{ "by force of lines", by_force_of_lines },
 		{ "bans less", bans_less },
 		{ "commits", commits },
 		{ "joined", joined },

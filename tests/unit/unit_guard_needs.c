@@ -274,11 +274,11 @@ static void forces(void)
 {
 	struct ranges set = set_of("198.51.100.0/30");
 
-	ENOUGH(!guard_force(&guard, &set));
+	ENOUGH(!guard_force(&guard.forced, &set));
 	ranges_free(&set);
 	sets("198.51.100.0/24", false);
 	sets(ALL, false);
-	ENOUGH(!guard_force_prefix(&guard, machine[2].addr, 128));
+	ENOUGH(!guard_force_prefix(&guard.forced, machine[2].addr, 128));
 	sets(ALL, false);
 	guard_free(&guard);
 	guard = (struct guard){ 0 };
@@ -421,7 +421,7 @@ static void excepted(void)
 	sets("", false);
 	guard.spare = false;
 	guard.waits = 7;
-	ENOUGH(!guard_force_prefix(&guard, machine[0].addr, 32));
+	ENOUGH(!guard_force_prefix(&guard.forced, machine[0].addr, 32));
 	sets("", false);
 	ENOUGH(!state_pending_undo(state, &pending));
 	end(0);
@@ -464,6 +464,26 @@ static void all_excepted(void)
 	ranges_free(&set);
 	given.longer[0] = true;
 	sets("", false);
+}
+
+/* In a batch, by lines that wait and by others, what is banned for as long already. */
+static void by_lines(void)
+{
+	guard.waits = 7;
+	ENOUGH(!guard_force_prefix(&guard.forced, machine[0].addr, 32) &&
+	       !guard_force_prefix(&guard.lasts, machine[1].addr, 32));
+	sets("198.51.100.0/24", false);
+	ENOUGH(!state_grants_undo(state, 7));
+	end(0);
+	sets(ALL, false);
+	guard.everything = true;
+	sets(ALL, false);
+	ENOUGH(!state_grants_undo(state, 7));
+	end(0);
+	guard.all_lasts = true;
+	sets(ALL, false);
+	ENOUGH(!state_grants_undo(state, 7));
+	end(0);
 }
 
 /* A list that bans a gateway, and comes back. No edit in place has a part in that. */
@@ -529,6 +549,7 @@ static void scenes(void)
 		{ "all of them", all_of_them },
 		{ "excepted", excepted },
 		{ "all is excepted", all_excepted },
+		{ "by lines", by_lines },
 		{ "comes back", comes_back },
 		{ "waits with another", waits_with_another },
 		{ "ends later", ends_later },

@@ -871,7 +871,8 @@ static int guards(void)
 	struct ranges wide = RANGES_EMPTY, left = RANGES_EMPTY;
 	struct amounts share = { 0 };
 	bool found[bogon_table_n];
-	int err = guard_force_prefix(&guard, (struct addr){ 0x01020304, 4 }, 32) ?: guard_force(&guard, &two);
+	int err = guard_force_prefix(&guard.forced, (struct addr){ 0x01020304, 4 }, 32)
+			  ?: guard_force(&guard.forced, &two);
 
 	CHECK(err || (ranges_covering(&guard.forced, (struct addr){ 0x01020304, 4 }) >= 0 &&
 		      ranges_covering(&guard.forced, (struct addr){ 0x05000000, 4 }) >= 0),

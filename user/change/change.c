@@ -97,22 +97,36 @@ static bool is_joined(const struct change *change)
 	return change == change->context->joined;
 }
 
-/* The first generation after a reboot has all of the state in it: who builds it by force answers for that. */
-static bool force_all(struct change *change)
+/* What a line of a batch is to do. */
+static bool lasts(const struct change *change)
 {
-	change->guard.everything = change->guard.everything || !change->live.g.number;
-	return change->guard.everything;
+	return is_joined(change) && !change->line_waits;
+}
+
+/* The first generation after a reboot has all of the state in it: who builds it by force answers for that. */
+static bool force_all(struct change *change, bool all)
+{
+	struct guard *guard = &change->guard;
+
+	all = all || !change->live.g.number;
+	guard->everything = guard->everything || all;
+	guard->all_lasts = guard->all_lasts || (all && lasts(change));
+	return lasts(change) ? guard->all_lasts : guard->everything;
+}
+
+static struct ranges *forced(struct change *change)
+{
+	return lasts(change) ? &change->guard.lasts : &change->guard.forced;
 }
 
 int change_force(struct change *change, const struct ranges *set)
 {
-	change->guard.everything = change->guard.everything || !set;
-	return force_all(change) ? 0 : guard_force(&change->guard, set);
+	return force_all(change, !set) ? 0 : guard_force(forced(change), set);
 }
 
 int change_force_prefix(struct change *change, struct addr first, unsigned int length)
 {
-	return force_all(change) ? 0 : guard_force_prefix(&change->guard, first, length);
+	return force_all(change, false) ? 0 : guard_force_prefix(forced(change), first, length);
 }
 
 void change_bans_less(struct change *change)

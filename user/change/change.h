@@ -47,7 +47,10 @@ int change_begin(struct change **change, struct context *context);
 int change_begin_at(struct change **change, struct context *context, time_t at_least);
 /* Live bans of this prefix were changed in the state. */
 int change_touch(struct change *change, struct addr first, unsigned int length);
-/* --force was given: what this machine needs of the set may be banned; without a set, whatever it needs. */
+/*
+ * --force was given: what this machine needs of the set may be banned; without a set, whatever it needs. It comes after
+ * change_pending(): what a line of a batch forces is granted for good, unless the line waits.
+ */
 int change_force(struct change *change, const struct ranges *set);
 int change_force_prefix(struct change *change, struct addr first, unsigned int length);
 /*

@@ -19,26 +19,27 @@
 #include "state/state.h"
 #include "state/until.h"
 
-int guard_force(struct guard *guard, const struct ranges *set)
+int guard_force(struct ranges *forced, const struct ranges *set)
 {
 	struct ranges both;
-	int err = ranges_finish(&guard->forced) ?: ranges_union(&both, &guard->forced, set);
+	int err = ranges_finish(forced) ?: ranges_union(&both, forced, set);
 
 	if (err)
 		return err;
-	ranges_free(&guard->forced);
-	guard->forced = both;
+	ranges_free(forced);
+	*forced = both;
 	return 0;
 }
 
-int guard_force_prefix(struct guard *guard, struct addr first, unsigned int length)
+int guard_force_prefix(struct ranges *forced, struct addr first, unsigned int length)
 {
-	return ranges_add_prefix(&guard->forced, first, length);
+	return ranges_add_prefix(forced, first, length);
 }
 
 void guard_free(struct guard *guard)
 {
 	ranges_free(&guard->forced);
+	ranges_free(&guard->lasts);
 }
 
 struct asked {
@@ -57,9 +58,14 @@ static bool is_dropped(const void *arg, struct addr addr)
 	return a->covering(a->arg, addr) >= 0;
 }
 
+static bool lasts(const struct guard *guard, struct addr addr)
+{
+	return guard->all_lasts || ranges_covering(&guard->lasts, addr) >= 0;
+}
+
 static bool is_forced(const struct guard *guard, struct addr addr)
 {
-	return guard->everything || ranges_covering(&guard->forced, addr) >= 0;
+	return guard->everything || ranges_covering(&guard->forced, addr) >= 0 || lasts(guard, addr);
 }
 
 static void name(const struct asked *a, const struct own_address *own, char entry[PREFIX_TEXT_MAX],
@@ -104,10 +110,12 @@ static int judge(const struct asked *a, const struct own_address *own)
 	return exceptions_add(a->state, own->addr);
 }
 
-/* Of a batch in which something waits, what outlasts that does not. */
+/* Beside what waits, what outlasts that does not, nor what was forced for good: it may have been banned before. */
 static int grant(const struct asked *a, const struct own_address *own, int64_t longer)
 {
-	return state_grant(a->state, own->addr, longer > a->guard->waits ? 0 : a->guard->waits);
+	bool waits = longer <= a->guard->waits && !lasts(a->guard, own->addr);
+
+	return state_grant(a->state, own->addr, waits ? a->guard->waits : 0);
 }
 
 static int ask(const struct asked *a, const struct own_address *own, int64_t longer)
@@ -211,7 +219,7 @@ int guard_needs(struct guard *guard, struct state *state, const struct live *liv
 	struct asked a = { guard, state, live, covering, arg, who };
 	struct own_address *own = NULL;
 	size_t n = 0;
-	int err = ranges_finish(&guard->forced);
+	int err = ranges_finish(&guard->forced) ?: ranges_finish(&guard->lasts);
 
 	guard->told = guard->spared; /* what is no reason for an exception comes once more with those that are */
 	guard->spared = false;

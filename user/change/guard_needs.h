@@ -21,6 +21,8 @@ struct state;
 struct guard {
 	struct ranges forced; /* --force was given for what bans these */
 	bool everything;      /* or for all there is */
+	struct ranges lasts;  /* the same, by lines of a batch that do not wait, whatever others do */
+	bool all_lasts;	      /* everything is by one of these */
 	bool again;	      /* this was in force before: nothing is refused, and nothing granted */
 	int64_t waits;	      /* until then for confirmation: so does what is granted for no longer; 0: it does not */
 	bool afresh;	      /* it begins to filter where it did not: what it drops already counts, too */
@@ -34,8 +36,9 @@ struct guard {
 	bool fixed; /* an image: there is nothing that could be taken out */
 };
 
-int guard_force(struct guard *guard, const struct ranges *set);
-int guard_force_prefix(struct guard *guard, struct addr first, unsigned int length);
+/* `forced` is one of the two sets of a guard. */
+int guard_force(struct ranges *forced, const struct ranges *set);
+int guard_force_prefix(struct ranges *forced, struct addr first, unsigned int length);
 void guard_free(struct guard *guard);
 
 /*

@@ -309,8 +309,8 @@ static int put(struct load *l)
 
 	l->change->guard.list = l->name;
 	l->change->guard.text = l->text;
-	err = (o->force || o->ban_own ? change_force(l->change, bans_of(l)) : 0) ?:
-	      change_pending(l->change, PENDING_LIST, l->name, o->dry_run ? 0 : (long)o->confirm.value) ?:
+	err = change_pending(l->change, PENDING_LIST, l->name, o->dry_run ? 0 : (long)o->confirm.value) ?:
+	      (o->force || o->ban_own ? change_force(l->change, bans_of(l)) : 0) ?:
 	      state_list_put(l->change->state, &l->out->list, &l->out->set) ?:
 	      remember(l, l->change->state);
 	/* What it would have dropped is another count than what it drops. */

@@ -102,8 +102,8 @@ static int change_live(const struct call *call, bool allow)
 	if (!err && ranges_equal(&live, &after))
 		err = change_commit(change, NULL);
 	else if (!err)
-		err = (o->force ? change_force(change, &given) : 0) ?:
-		      put_live(change, &after, (long)o->confirm.value) ?:
+		err = put_live(change, &after, (long)o->confirm.value) ?:
+		      (o->force ? change_force(change, &given) : 0) ?:
 		      change_commit(change, &(struct apply_options){ 0 });
 	change_end(change);
 	prefixes_free(&prefixes);

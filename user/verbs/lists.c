@@ -61,12 +61,15 @@ static int drop_now(struct change *change, const char *name)
 /* Of a list that was never loaded only the refusal goes. */
 static int drop(struct change *change, const struct force_options *o, const char *name, bool refused, bool *build)
 {
-	int err = o->force ? force_list(change, name) : 0;
+	struct ranges set = RANGES_EMPTY;
+	int err = o->force ? state_list_set(change->state, name, &set) : 0;
 
 	err = err
 		      ?: o->confirm.given ? change_pending_drop(change, name, (long)o->confirm.value)
 					  : drop_now(change, name);
 	*build = *build || !err;
+	err = err ?: o->force ? change_force(change, &set) : 0;
+	ranges_free(&set);
 	if (err_is(err, ENOENT) && refused)
 		return 0;
 	return because_taken_whole(change->state, err, name,
@@ -201,10 +204,10 @@ static int change_kind(const struct call *call, enum list_kind kind)
 			err = because(-EINVAL, "'%s' is a trust list", name);
 		if (!err && kind == LIST_BAN && list.kind == LIST_SHADOW && !o->force)
 			err = check_wide(change->state, &list);
-		if (!err && o->force)
-			err = force_list(change, name);
 		if (!err)
 			err = change_pending(change, PENDING_LIST_KIND, name, (long)o->confirm.value);
+		if (!err && o->force)
+			err = force_list(change, name);
 		if (!err)
 			err = state_list_set_kind(change->state, name, kind);
 		if (!err && kind == LIST_SHADOW)
