@@ -308,6 +308,12 @@ on_trial() {
 	filters 0 2 3
 }
 
+# The time of what waits is over.
+over() {
+	python3 -c 'import sqlite3, sys
+with sqlite3.connect(sys.argv[1]) as db: db.execute("UPDATE pending SET due = 1")' "$XDP_BLOOM_STATE/state.db"
+}
+
 # One of them for itself, on trial: it is a port again when that goes back, and none when it is confirmed.
 for_itself_on_trial() {
 	local way
@@ -322,8 +328,7 @@ for_itself_on_trial() {
 		bloom restore
 		filters 0 1
 		if [ $way = back ]; then
-			python3 -c 'import sqlite3, sys
-with sqlite3.connect(sys.argv[1]) as db: db.execute("UPDATE pending SET due = 1")' "$XDP_BLOOM_STATE/state.db"
+			over
 			bloom restore
 			filters 0
 			join 1
@@ -339,6 +344,31 @@ with sqlite3.connect(sys.argv[1]) as db: db.execute("UPDATE pending SET due = 1"
 		fi
 	done
 	is "$(rule)" "edgetop,auto,source,ingress,edge0" "the rule"
+}
+
+# Its rule is detached meanwhile: it stays on trial, and is nothing when that goes back.
+for_itself_without_its_rule() {
+	local way
+
+	above bridge
+	for way in back kept; do
+		join 0
+		bloom attach edgetop --ports
+		join 1
+		bloom attach edge1 --confirm 1h
+		bloom detach edgetop --ports
+		filters 1
+		if [ $way = back ]; then
+			over
+			bloom restore
+			filters
+			leave 1
+		else
+			bloom confirm
+			bloom restore
+			filters 1
+		fi
+	done
 }
 
 # It begins nothing: so nothing of it goes back.
@@ -550,5 +580,5 @@ needs_pass_by_errand() {
 }
 
 run_cases "by_hand bridge" "by_hand bond mode active-backup miimon 50" "by_hand team" \
-	"by_service bridge" "by_service bond mode active-backup miimon 50" "by_service team" by_name by_other_name renamed another_has_its_name "another_has_its_name settled" leaves_under_another_name options on_trial for_itself_on_trial not_on_trial moves moves_on_trial "made_again edgetop" "made_again edgetwo" moves_with_a_need one_cannot \
+	"by_service bridge" "by_service bond mode active-backup miimon 50" "by_service team" by_name by_other_name renamed another_has_its_name "another_has_its_name settled" leaves_under_another_name options on_trial for_itself_on_trial for_itself_without_its_rule not_on_trial moves moves_on_trial "made_again edgetop" "made_again edgetwo" moves_with_a_need one_cannot \
 	refusals reboot at_random needs_pass needs_pass_by_errand

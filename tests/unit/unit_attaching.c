@@ -475,17 +475,19 @@ static void *given_calloc(size_t n, size_t size)
 #define note		       says
 #define fail		       given_fail
 /* These are done, or fail. */
-#define state_commit(s)		      (call("commit") ?: state_commit(s))
-#define state_interface_put(s, is)    (call("put") ?: state_interface_put(s, is))
-#define state_port_put(s, row)	      (call("put a port") ?: state_port_put(s, row))
-#define state_pending_forget(s, k, n) (call("%s waits no more", n) ?: state_pending_forget(s, k, n))
-#define state_interfaces(s, all, n)   read_interfaces(s, all, n)
-#define state_port_rows(s, all, n)    read_ports(s, all, n)
-#define put			      put_one
+#define state_commit(s)			 (call("commit") ?: state_commit(s))
+#define state_interface_put(s, is)	 (call("put") ?: state_interface_put(s, is))
+#define state_port_put(s, row)		 (call("put a port") ?: state_port_put(s, row))
+#define state_pending_forget(s, k, n)	 (call("%s waits no more", n) ?: state_pending_forget(s, k, n))
+#define state_interfaces(s, all, n)	 read_interfaces(s, all, n)
+#define state_port_rows(s, all, n)	 read_ports(s, all, n)
+#define state_port_rows_bound(s, all, n) read_ports(s, all, n)
+#define put				 put_one
 #include "change/attach.c"
 #undef calloc
 #undef state_interfaces
 #undef state_port_rows
+#undef state_port_rows_bound
 #undef put
 #undef state_commit
 #undef state_interface_put

@@ -622,7 +622,8 @@ static void rule_is_detached(const char *label)
 	int err;
 
 	printf("%s are detached\n", label);
-	if (ports_kept_take(&kept, its.state))
+	if (state_port_rows_bound(its.state, &kept.rows, &kept.rows_n) ||
+	    state_interfaces(its.state, &kept.interfaces, &kept.interfaces_n))
 		abort();
 	err = ports_detach(&own_context, label, &kept);
 	printf("  %s\n", err ? reason(err) : "done");
@@ -683,8 +684,8 @@ static void renamed(void)
 	rule_is_detached("ports of br0");
 }
 
-/* One that is attached for itself stays what it is until that is confirmed, and is no port then. */
-static void for_itself(void)
+/* eth1, eth4 by what leaves, and eth5 wait for themselves; the rule that eth5 is of waits, too. */
+static void some_wait(void)
 {
 	struct pending pending = { .kind = PENDING_INTERFACE, .deadline = 4000000000, .due = 7 };
 	static const char *const each[] = { "eth1", "eth4 egress", "eth5", "ports of br1" };
@@ -704,6 +705,12 @@ static void for_itself(void)
 	commit();
 	quiet = false;
 	its.ports_came = false;
+}
+
+/* One that is attached for itself stays what it is until that is confirmed, and is no port then. */
+static void for_itself(void)
+{
+	some_wait();
 	has(NULL, NULL);
 	has("eth2", "br0");
 	no_more = "br0";
@@ -712,6 +719,37 @@ static void for_itself(void)
 		abort();
 	commit();
 	settle("which is confirmed");
+}
+
+/* And where its rule is detached: it stays on trial, and is nothing when that goes back. */
+static void without_its_rule(void)
+{
+	static const char *const each[] = { "ports of br0", "ports of br0 egress", "ports of br1" };
+	struct pending *pending = NULL;
+	size_t n = 0;
+
+	some_wait();
+	for (size_t i = 0; i < 4; i++) {
+		snprintf(filtered[i].name, IF_NAMESIZE, "eth%zu", i < 2 ? i + 1 : i + 2);
+		memcpy(filtered[i].as, filtered[i].name, IF_NAMESIZE);
+		filtered[i].match = i == 2 ? MATCH_LEAVING(MATCH_DESTINATION) : 0;
+	}
+	filtered_n = 4;
+	for (size_t i = 0; i < 3; i++) {
+		rule_is_detached(each[i]);
+		if (state_interface_drop(its.state, each[i]))
+			abort();
+		show();
+	}
+	if (state_pending(its.state, &pending, &n))
+		abort();
+	for (size_t i = 0; i < n; i++) {
+		printf("%s goes back\n", pending[i].name);
+		if (state_pending_undo(its.state, &pending[i]))
+			abort();
+	}
+	free(pending);
+	show();
 }
 
 static void directions(void)
@@ -1033,6 +1071,7 @@ static void word_for_word(void)
 					       { "cannot go", cannot_go },
 					       { "renamed", renamed },
 					       { "for itself", for_itself },
+					       { "for itself, without its rule", without_its_rule },
 					       { "directions", directions },
 					       { "of their own", of_their_own },
 					       { "come fails", come_fails },

@@ -589,7 +589,7 @@ static int detach_each(const struct context *context, const char *label, const s
 /* All that this needs of it, whatever else may be damaged. */
 static int rows_take(struct ports_kept *kept, struct state *state)
 {
-	return state_port_rows(state, &kept->rows, &kept->rows_n)
+	return state_port_rows_bound(state, &kept->rows, &kept->rows_n)
 		       ?: state_interfaces(state, &kept->interfaces, &kept->interfaces_n);
 }
 

@@ -160,11 +160,12 @@ int state_interface_put(struct state *state, const struct interface_info *interf
 int state_interface_drop(struct state *state, const char *label)
 {
 	char name[IF_NAMESIZE];
-	bool ports = label_ports(label), leaves = label_split(label, name);
-	int err = state_pending_forget(state, PENDING_INTERFACE, label);
+	bool leaves = label_split(label, name);
+	int err;
 
-	if (!err && ports)
+	if (label_ports(label))
 		return state_ports_drop(state, name, leaves);
+	err = state_pending_forget(state, PENDING_INTERFACE, label);
 	if (err || leaves)
 		return err ?: state_change(state, "DELETE FROM leaving WHERE name = ?", name);
 	return state_put(state, "DELETE FROM matched WHERE name = ?", "s", name)

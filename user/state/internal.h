@@ -12,6 +12,14 @@
 /* Where a list has a signature in place of a file: the root of all paths, as no list is read from that. */
 #define SIGNED_PATH "/"
 
+/* Of a row of `port` in pending's name of it: what leaves is called otherwise (base/label.h). */
+#define PORT_LEAVES_TOO " || CASE leaves WHEN 1 THEN '" LABEL_LEAVES "' ELSE '' END"
+/* It was attached for itself, and not with a rule that waits. */
+#define PORT_WAITS_FOR_ITSELF                                                                           \
+	"EXISTS (SELECT 1 FROM pending WHERE kind = 1 AND pending.name = port.name" PORT_LEAVES_TOO ")" \
+	" AND NOT EXISTS (SELECT 1 FROM pending WHERE kind = 1 AND pending.name = '" LABEL_PORTS        \
+	"' || port.of" PORT_LEAVES_TOO ")"
+
 /* Statements that one command may run thousands of times. */
 enum cached_statement {
 	CACHED_SETTING,

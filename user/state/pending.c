@@ -562,17 +562,11 @@ int state_pending_undone(struct state *state, int (*judge)(struct state *, void 
 	return err ?: undo;
 }
 
-/* A port that was attached for itself, and not with a rule that waits, is none from now on. */
-#define LEAVES_TOO " || CASE leaves WHEN 1 THEN '" LABEL_LEAVES "' ELSE '' END"
-static const char no_port[] =
-	"DELETE FROM port WHERE EXISTS"
-	" (SELECT 1 FROM pending WHERE kind = 1 AND pending.name = port.name" LEAVES_TOO ") AND NOT EXISTS"
-	" (SELECT 1 FROM pending WHERE kind = 1 AND pending.name = '" LABEL_PORTS "' || port.of" LEAVES_TOO ")";
-
 int state_pending_confirm(struct state *state)
 {
 	return state_grants_confirm(state) ?:
-	       state_put(state, no_port, "") ?:
+	       /* It is none from now on. */
+	       state_put(state, "DELETE FROM port WHERE " PORT_WAITS_FOR_ITSELF, "") ?:
 	       state_put(state, "DELETE FROM pending", "") ?:
 	       state_put(state, "DELETE FROM list WHERE name LIKE '% before'", "") ?:
 	       state_put(state, "DELETE FROM feed WHERE list LIKE '% before'", "") ?:

@@ -61,14 +61,26 @@ int state_ports(struct state *state, struct interface_info **rules, size_t *n)
 			  state_read_ports, sizeof(**rules), rules, n);
 }
 
-int state_port_rows(struct state *state, struct port_row **rows, size_t *n)
+static int port_rows(struct state *state, const char *sql, struct port_row **rows, size_t *n)
 {
 	*rows = NULL;
 	*n = 0;
 	if (state->version < VERSION_PORTS)
 		return 0;
-	return state_rows(state, state_prepare(state, "SELECT name, leaves, of FROM port ORDER BY name, leaves"),
-			  state_read_port, sizeof(**rows), rows, n);
+	return state_rows(state, state_prepare(state, sql), state_read_port, sizeof(**rows), rows, n);
+}
+
+int state_port_rows(struct state *state, struct port_row **rows, size_t *n)
+{
+	return port_rows(state, "SELECT name, leaves, of FROM port ORDER BY name, leaves", rows, n);
+}
+
+int state_port_rows_bound(struct state *state, struct port_row **rows, size_t *n)
+{
+	return port_rows(state,
+			 "SELECT name, leaves, of FROM port WHERE NOT (" PORT_WAITS_FOR_ITSELF
+			 ") ORDER BY name, leaves",
+			 rows, n);
 }
 
 int state_ports_put(struct state *state, const struct interface_info *rule)
@@ -82,7 +94,7 @@ int state_ports_drop(struct state *state, const char *name, bool leaves)
 	struct port_row *rows = NULL;
 	char label[LABEL_MAX];
 	size_t n;
-	int err = state_port_rows(state, &rows, &n);
+	int err = state_port_rows_bound(state, &rows, &n);
 
 	for (size_t i = 0; i < n && !err; i++) {
 		if (rows[i].leaves != leaves || strcmp(rows[i].of, name) != 0)
@@ -94,7 +106,15 @@ int state_ports_drop(struct state *state, const char *name, bool leaves)
 		err = err ?: state_port_forget(state, rows[i].name, leaves);
 	}
 	free(rows);
+	label_of_ports(label, name, leaves ? MATCH_LEAVING(0) : 0);
 	return err
+		       /* What waits for itself is to be nothing again as it goes back. */
+		       ?: state_put(state,
+				    "UPDATE pending SET before = NULL WHERE kind = 1 AND EXISTS (SELECT 1 FROM port"
+				    " WHERE of = ? AND leaves = ? AND pending.name = port.name" PORT_LEAVES_TOO ")",
+				    "si", name, leaves)
+		       ?: state_put(state, "DELETE FROM port WHERE of = ? AND leaves = ?", "si", name, leaves)
+		       ?: state_pending_forget(state, PENDING_INTERFACE, label)
 		       ?: state_change(state,
 				       leaves ? "DELETE FROM ports WHERE leaves = 1 AND name = ?"
 					      : "DELETE FROM ports WHERE leaves = 0 AND name = ?",

@@ -19,10 +19,12 @@ struct port_row {
 /* The rules, by the names of what has the ports; free() the array. */
 int state_ports(struct state *state, struct interface_info **rules, size_t *n);
 int state_ports_put(struct state *state, const struct interface_info *rule);
-/* With its ports and their entries. -ENOENT where there is none. */
+/* With its ports and their entries; what waits for itself is no port then. -ENOENT where there is none. */
 int state_ports_drop(struct state *state, const char *name, bool leaves);
 
 int state_port_rows(struct state *state, struct port_row **rows, size_t *n);
+/* Of those what ends with the rule: not what waits to be confirmed for itself. */
+int state_port_rows_bound(struct state *state, struct port_row **rows, size_t *n);
 int state_port_put(struct state *state, const struct port_row *row);
 /* It is filtered for itself from now on, or is no port any more. */
 int state_port_forget(struct state *state, const char *name, bool leaves);
