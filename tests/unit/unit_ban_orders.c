@@ -698,6 +698,61 @@ static void in_their_order(void)
 	}
 }
 
+/* A member has room for what it says by what it has taken back before, wherever that stands in the table. */
+static void members_in_their_order(void)
+{
+	enum { PLACES = 8, ROOM = 3, MOST = 20 };
+	struct member_limits limits = member_limits_default;
+
+	limits.entries = ROOM;
+	limits.rate = 1e6;
+	for (int round = 0; round < 100 && !ktap_failed; round++) {
+		struct ban_order orders[MOST] = { 0 };
+		size_t n = 1 + ktap_random() % MOST, held = 0, refused = 0;
+		struct banned banned = { 0 };
+		bool own[PLACES] = { false }, said[PLACES] = { false };
+		struct prefix places[PLACES];
+		struct ban ban;
+
+		begin();
+		ENOUGH(!account_rule(&change, "m", &limits));
+		for (int i = 0; i < PLACES; i++)
+			places[i] = (struct prefix){ { 0xc6336400 + (unsigned int)i, 4 }, 32 };
+		for (size_t i = 0; i < n; i++) {
+			size_t which = ktap_random() % PLACES;
+			struct ban_order *order = &orders[i];
+
+			*order = (struct ban_order){ .prefix = places[which],
+						     .ttl = 600,
+						     .account = !i || ktap_random() % 4 ? "m" : NULL,
+						     .del = !i || ktap_random() % 2 };
+			if (!order->account) {
+				own[which] = !order->del;
+			} else if (order->del) {
+				held -= said[which];
+				said[which] = false;
+			} else if (said[which] || held < ROOM) {
+				held += !said[which];
+				said[which] = true;
+			} else {
+				refused++;
+			}
+		}
+		CHECK(!ban_orders(&change, &plain, NULL, orders, n, &banned), "orders: %s", log_last());
+		CHECK(banned.refused == refused, "of %zu orders %zu are refused, not %zu", n, banned.refused, refused);
+		for (size_t i = 0; i < PLACES; i++) {
+			struct addr first = places[i].first;
+
+			CHECK(account_others(change.state, first, 32) == said[i], "of %zu orders %zu is%s said", n, i,
+			      said[i] ? " not" : "");
+			CHECK(!account_own(change.state, first, 32, &ban) == own[i], "of %zu orders %zu is%s banned", n,
+			      i, own[i] ? " not" : "");
+		}
+		banned_free(&banned);
+		end();
+	}
+}
+
 static const struct ktap_case cases[] = {
 	{ "another's ban first", another_first },
 	{ "the agent's ban first", agents_first },
@@ -711,6 +766,7 @@ static const struct ktap_case cases[] = {
 	{ "at random", at_random },
 	{ "the detector's word", detectors },
 	{ "in their order", in_their_order },
+	{ "members' in their order", members_in_their_order },
 	{ "without measure", without_measure },
 };
 

@@ -448,6 +448,16 @@ static int by_place(const void *a, const void *b)
 	return (p > q) - (p < q);
 }
 
+/* Whether there is room for what a member says depends on that. */
+static bool any_takes_back(const struct ban_order *orders, size_t n)
+{
+	size_t i = 0;
+
+	while (i < n && !(orders[i].account && orders[i].del))
+		i++;
+	return i < n;
+}
+
 /* What members want banned, and this machine needs, must be known before the first of them. */
 static int look_at_members(struct change *change, const struct ban_order *orders, size_t n)
 {
@@ -511,7 +521,7 @@ int ban_orders(struct change *change, const struct ban_options *o, const char *w
 	for (size_t i = 0; i < n && !err; i++)
 		sorted[i] = &orders[i];
 	/* So each page of the table is had once. */
-	if (!err)
+	if (!err && !any_takes_back(orders, n))
 		qsort(sorted, n, sizeof(*sorted), by_place);
 	for (size_t i = 0; i < n && !err; i++) {
 		struct ban_order *order = sorted[i];
