@@ -374,6 +374,8 @@ static void source_of_one(void)
 		      !strcmp(is.options, a.options) && !strcmp(is.list, "a"),
 	      "it came from %s, '%s', '%s'", is.path, is.stamp, is.options);
 	CHECK(!state_source_get(s, "b", &is) && !*is.path, "what is signed came from %s", is.path);
+	CHECK(!state_commit(s) && source_is_loaded(&own_context, &a), "its file is not loaded");
+	CHECK(!source_is_loaded(&own_context, &(struct source){ .list = "b" }), "no file is that of what has none");
 	CHECK(!state_source_get(s, "none", &is) && !*is.path, "none came from %s", is.path);
 	CHECK(!state_source_put(s, &damaged), "nothing is put");
 	CHECK(err_is(state_sources(s, &all, &n), EUCLEAN) && !all, "the damaged one is not noticed");

@@ -136,7 +136,7 @@ bool source_is_loaded(const struct context *context, const struct source *source
 	/* One whose entry is damaged, or that goes back, is not loaded: whoever loads it is told. */
 	if (!state_open(&state, context, false) && !state_list_get(state, source->list, &list) &&
 	    state_pending_has(state, PENDING_LIST, source->list) <= 0 && !state_source_get(state, source->list, &is))
-		found = !strcmp(is.path, source->path) && !strcmp(is.stamp, source->stamp) &&
+		found = *is.path && !strcmp(is.path, source->path) && !strcmp(is.stamp, source->stamp) &&
 			!strcmp(is.options, source->options);
 	state_close(state);
 	return found;
