@@ -265,6 +265,88 @@ leaves_under_another_name() {
 	on edge1 || fail "filtered: $(get '.interfaces' show)"
 }
 
+# is_port NAMES: these are filtered, and each is pinned under its name.
+is_port() {
+	on "$1" && [ "$(find "$bpffs/links" -type f -printf '%f\n' | sed 's/%in$//' | sort | paste -sd' ')" = "$1" ]
+}
+
+# renamed_again [service OPTIONS...]: renamed, seen under that name, and renamed once more before anybody looks: it is
+# known all the same.
+renamed_again() {
+	local end
+
+	above bridge
+	for end in detached left gone; do
+		join 0 1
+		bloom attach edgetop --ports "${@:2}"
+		if [ "${1:-}" = service ]; then
+			: >conf
+			ready
+			rename edge0 edge7
+			wait_until "one with another name" is_port "edge1 edge7"
+			stop
+		else
+			rename edge0 edge7
+			bloom add 99.0.0.1
+		fi
+		is_port "edge1 edge7" || fail "filtered: $(get '.interfaces' show), pinned: $(find "$bpffs/links")"
+		case $end in
+		detached)
+			rename edge7 edge8
+			bloom detach edgetop --ports
+			is_port "" || fail "filtered: $(get '.interfaces' show)"
+			;;
+		left)
+			ip link set edge7 nomaster
+			rename edge7 edge8
+			bloom add 99.0.0.2
+			is_port edge1 || fail "filtered: $(get '.interfaces' show)"
+			;;
+		gone)
+			ip link del edge7
+			bloom add 99.0.0.3
+			is_port edge1 || fail "filtered: $(get '.interfaces' show)"
+			bloom status
+			;;
+		esac
+		[ $end = gone ] || rename edge8 edge0
+	done
+}
+
+# The same where another port has its first name before it is seen under the second.
+another_has_its_first_name() {
+	above bridge
+	join 0
+	bloom attach edgetop --ports
+	rename edge0 edge7
+	ip link add edge0 type veth peer name wire9
+	join 0
+	bloom add 99.0.0.1
+	is_port "edge0 edge7" || fail "filtered: $(get '.interfaces' show), pinned: $(find "$bpffs/links")"
+	ip link set edge7 nomaster
+	rename edge7 edge8
+	bloom add 99.0.0.2
+	is_port edge0 || fail "filtered: $(get '.interfaces' show)"
+}
+
+# Ports of two bridges have each other's names: each goes with its own bridge.
+names_change_places() {
+	above bridge
+	ip link add edgetwo type bridge
+	ip link set edgetwo up
+	join 0 1
+	ip link set edge1 master edgetwo
+	bloom attach edgetop edgetwo --ports
+	rename edge0 edge7
+	rename edge1 edge0
+	rename edge7 edge1
+	bloom add 99.0.0.1
+	is "$(rule)" "edgetop,auto,source,ingress,edge1;edgetwo,auto,source,ingress,edge0" "the rules"
+	bloom detach edgetop --ports
+	is_port edge0 || fail "filtered: $(get '.interfaces' show)"
+	"$TRAFFIC" -b banned -c clean wire1 edge0 >/dev/null || fail "edge0 is not filtered"
+}
+
 # How they are filtered is the rule's, for those that come, too; each way is a rule of its own.
 options() {
 	above bridge
@@ -580,5 +662,5 @@ needs_pass_by_errand() {
 }
 
 run_cases "by_hand bridge" "by_hand bond mode active-backup miimon 50" "by_hand team" \
-	"by_service bridge" "by_service bond mode active-backup miimon 50" "by_service team" by_name by_other_name renamed another_has_its_name "another_has_its_name settled" leaves_under_another_name options on_trial for_itself_on_trial for_itself_without_its_rule not_on_trial moves moves_on_trial "made_again edgetop" "made_again edgetwo" moves_with_a_need one_cannot \
+	"by_service bridge" "by_service bond mode active-backup miimon 50" "by_service team" by_name by_other_name renamed another_has_its_name "another_has_its_name settled" leaves_under_another_name renamed_again "renamed_again service" "renamed_again service --mode tc" another_has_its_first_name names_change_places options on_trial for_itself_on_trial for_itself_without_its_rule not_on_trial moves moves_on_trial "made_again edgetop" "made_again edgetwo" moves_with_a_need one_cannot \
 	refusals reboot at_random needs_pass needs_pass_by_errand

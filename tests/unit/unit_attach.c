@@ -134,6 +134,14 @@ static int rematch_eth0(void)
 	return err ?: attach_rematch(&model_context, &at, at.match == MATCH_BOTH ? MATCH_SOURCE : MATCH_BOTH);
 }
 
+static int rename_wan(void)
+{
+	struct attachment at;
+	int err = attach_is(&model_context, "wan", &at);
+
+	return err ?: attach_rename(&model_context, &at);
+}
+
 static const char *next_name;
 
 static int next(void)
@@ -333,6 +341,19 @@ static void renamed_and_new(void)
 {
 	renamed();
 	iface_new(8, "eth0");
+}
+
+/* What was called wan before is still pinned as that. */
+static void two_renamed(void)
+{
+	renamed();
+	snprintf(iface_at(3)->name, IF_NAMESIZE, "eth0");
+	quietly(eth0);
+	snprintf(iface_at(2)->name, IF_NAMESIZE, "eth1");
+	snprintf(iface_at(3)->name, IF_NAMESIZE, "wan");
+	quietly(rename_wan);
+	snprintf(iface_at(3)->name, IF_NAMESIZE, "lan");
+	snprintf(iface_at(2)->name, IF_NAMESIZE, "wan");
 }
 
 static void renamed_on_trial(void)
@@ -583,6 +604,10 @@ static const struct happens all[] = {
 	{ "attach eth0 --match both --shared", NULL, eth0_shared_both, EACH_FAILS },
 	{ "attach eth0 --match both, which is attached", on_eth0, rematch_eth0, EACH_FAILS },
 	{ "attach eth0 --match both, which is on trial", on_trial, rematch_eth0, EACH_FAILS },
+	{ "rename", renamed, rename_wan, EACH_FAILS },
+	{ "rename, another is pinned under that name", two_renamed, rename_wan, EACH_FAILS },
+	{ "rename, shared", shared_renamed, rename_wan, EACH_FAILS },
+	{ "rename, on trial", renamed_on_trial, rename_wan, EACH_FAILS },
 	{ "attach eth0 --mode tc", NULL, eth0_tc, EACH_FAILS },
 	{ "attach eth0 --mode tc, which is attached", on_eth0, instead_tc, EACH_FAILS },
 	{ "attach eth0 --mode skb, which is attached", on_eth0, instead_skb, EACH_FAILS },

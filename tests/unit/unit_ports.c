@@ -100,6 +100,29 @@ static int given_at(const struct context *context, const struct attachment *at)
 				: 0;
 }
 
+/* As the kernel's: what is pinned under that name makes room. */
+static int given_rename(const struct context *context, const struct attachment *at)
+{
+	int err = call("%s, which was %s%s, is pinned under its name", at->name, at->as,
+		       at->set_aside ? " and is set aside" : "");
+
+	if (context != &own_context)
+		abort();
+	for (size_t i = 0; i < filtered_n && !err; i++) {
+		struct attachment *is = &filtered[i];
+
+		if (MATCH_LEAVES(is->match) != MATCH_LEAVES(at->match))
+			continue;
+		if (!strcmp(is->name, at->name)) {
+			memcpy(is->as, at->name, sizeof(is->as));
+			is->set_aside = 0;
+		} else if (!strcmp(is->as, at->name)) {
+			is->set_aside = (unsigned int)i + 1;
+		}
+	}
+	return err;
+}
+
 static int given_one(const struct context *context, struct attachment *at)
 {
 	if (context != &own_context)
@@ -180,6 +203,7 @@ static int given_forget(struct state *state, const char *name, bool leaves)
 #define attach_list	     given_list
 #define detach_at	     given_at
 #define attach_one	     given_one
+#define attach_rename	     given_rename
 #define apply_if_needed	     given_apply
 #define guard_free	     given_free
 #define state_again	     given_state_again
@@ -679,9 +703,64 @@ static void renamed(void)
 	settle("what was filtered for itself is another one now");
 	begin();
 	swapped();
-	fails_at = 6;
+	fails_at = 7;
 	settle("whether it is one cannot be told");
 	rule_is_detached("ports of br0");
+}
+
+static void renames(size_t i, const char *name)
+{
+	snprintf(filtered[i].name, IF_NAMESIZE, "%s", name);
+}
+
+/* Once it is known by its new name it gets another one. */
+static void renamed_again(void)
+{
+	for (int i = 0; i < 2; i++) {
+		begin();
+		swapped();
+		quiet = true;
+		has("new", "br0");
+		settle("it is a port under its new name");
+		quiet = false;
+		renames(0, "newer");
+		has(NULL, NULL);
+		has("eth2", "br0");
+		if (!i)
+			rule_is_detached("ports of br0");
+		else
+			settle("it is none under the third");
+	}
+	begin();
+	swapped();
+	has("new", "br0");
+	fails_at = 8;
+	settle("it cannot be pinned under its new name at once");
+}
+
+/* Two ports of two bridges that want the same of them have each other's names; and what has gone has none. */
+static void names_change_places(void)
+{
+	quiet = true;
+	follow("br0", "skb", false, MATCH_SOURCE);
+	follow("br1", "skb", false, MATCH_SOURCE);
+	has("eth1", "br0");
+	has("eth2", "br1");
+	settle("they have come");
+	its.ports_came = false;
+	quiet = false;
+	has(NULL, NULL);
+	has("eth2", "br0");
+	has("eth1", "br1");
+	filtered[0] = (struct attachment){ .name = "eth1", .as = "eth2" };
+	filtered[1] = (struct attachment){ .name = "eth1", .as = "eth1", .set_aside = 5, .gone = true };
+	filtered[2] = (struct attachment){ .name = "eth2", .as = "eth1" };
+	filtered_n = 3;
+	settle("they have each other's names");
+	filtered_n = 0;
+	filtered[filtered_n++] = (struct attachment){ .name = "eth1", .as = "eth1" };
+	filtered[filtered_n++] = (struct attachment){ .name = "eth2", .as = "eth2" };
+	rule_is_detached("ports of br1");
 }
 
 /* eth1, eth4 by what leaves, and eth5 wait for themselves; the rule that eth5 is of waits, too. */
@@ -1070,6 +1149,8 @@ static void word_for_word(void)
 					       { "made again", made_again },
 					       { "cannot go", cannot_go },
 					       { "renamed", renamed },
+					       { "renamed again", renamed_again },
+					       { "names change places", names_change_places },
 					       { "for itself", for_itself },
 					       { "for itself, without its rule", without_its_rule },
 					       { "directions", directions },

@@ -82,8 +82,8 @@ static bool comes_again(const struct ports_kept *kept, const struct port_row *ro
 	return ports_kept_wait(kept, ports, n, row);
 }
 
-/* One that has another name by now. waits: as that of a rule which may go back. */
-static int stays_port(const struct ports_kept *kept, const struct attachment *at, bool *stays, bool *waits)
+/* Under the name that it has by now. */
+static int stays_port(const struct ports_kept *kept, const struct attachment *at, bool *stays)
 {
 	struct port_row today = { .leaves = MATCH_LEAVES(at->match) };
 	struct port_of *ports = NULL;
@@ -92,7 +92,6 @@ static int stays_port(const struct ports_kept *kept, const struct attachment *at
 
 	memcpy(today.name, at->name, sizeof(today.name));
 	*stays = !err && comes_again(kept, &today, ports, n);
-	*waits = *waits || (!err && ports_kept_wait(kept, ports, n, &today));
 	free(ports);
 	return err;
 }
@@ -103,7 +102,7 @@ static int let_go(struct change *change, const struct ports_kept *kept, const st
 	struct port_row row = { .leaves = due->leaves };
 	struct attachment *list = NULL;
 	char label[LABEL_MAX];
-	bool waits = false;
+	bool any_stays = false;
 	size_t n = 0;
 	int err = attach_list(change->context, &list, &n);
 
@@ -113,16 +112,54 @@ static int let_go(struct change *change, const struct ports_kept *kept, const st
 
 		if (!is_of(kept, &list[i], &row))
 			continue;
-		err = is_renamed(&list[i], &row) ? stays_port(kept, &list[i], &stays, &waits) : 0;
+		err = is_renamed(&list[i], &row) ? stays_port(kept, &list[i], &stays) : 0;
 		if (!err && !stays)
 			err = detach_at(change->context, &list[i]);
+		any_stays = any_stays || stays;
 	}
 	free(list);
+	/* That waits to be confirmed, say: until its pin has its name, too, the row says whose it is. */
 	if (!err)
-		return waits ? 0 : state_port_forget(change->state, due->name, due->leaves);
+		return any_stays ? 0 : state_port_forget(change->state, due->name, due->leaves);
 	label_of(label, due->name, due->leaves ? MATCH_LEAVING(0) : 0);
 	warn("%s is no port any more, and cannot be detached: %s", label, reason(err));
 	return 0; /* the next command tries again */
+}
+
+static bool is_misnamed(const struct ports_kept *kept, const struct attachment *at)
+{
+	if (at->gone || at->moved || (!at->set_aside && !strcmp(at->as, at->name)))
+		return false;
+	for (size_t i = 0; i < kept->rows_n; i++)
+		if (!strcmp(kept->rows[i].name, at->name) && is_of(kept, at, &kept->rows[i]))
+			return true;
+	return false;
+}
+
+/*
+ * What is a port under another name by now is pinned under that: else nobody would know whose filter it is when it is
+ * renamed once more. The list's order is that of the interfaces' names.
+ */
+static void follow_names(const struct change *change)
+{
+	struct attachment *list = NULL;
+	struct ports_kept kept;
+	size_t n = 0;
+	int err = ports_kept_take(&kept, change->state) ?: attach_list(change->context, &list, &n);
+
+	for (size_t i = 0; i < n && !err; i++) {
+		if (!is_misnamed(&kept, &list[i]))
+			continue;
+		err = attach_rename(change->context, &list[i]);
+		/* Another's pin may have made room for it. */
+		free(list);
+		list = NULL;
+		err = err ?: attach_list(change->context, &list, &n);
+	}
+	if (err)
+		warn("a port that was renamed may still be pinned under its name before: %s", reason(err));
+	free(list);
+	ports_kept_free(&kept);
 }
 
 int ports_row_put(struct state *state, const struct ports_due *due)
@@ -246,6 +283,8 @@ static int settle_once(struct change *change, size_t *n)
 		change->ports_came = change->ports_came || (due[i].of && !due[i].stays);
 	if (*n && !err)
 		err = state_again(change->state);
+	if (*n && !err)
+		follow_names(change);
 	for (size_t i = 0; i < *n && !err; i++)
 		err = due[i].of ? 0 : let_go(change, &kept, &due[i]);
 	if (*n && !err)

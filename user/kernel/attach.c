@@ -511,6 +511,24 @@ int attach_rematch(const struct context *context, struct attachment *at, unsigne
 	return err;
 }
 
+int attach_rename(const struct context *context, const struct attachment *at)
+{
+	char before[PIN_PATH_MAX], path[PIN_PATH_MAX];
+	struct attachment then = *at;
+	int link, err;
+	bool waits;
+
+	attachment_path(context, before, at);
+	memcpy(then.as, at->name, sizeof(then.as));
+	then.set_aside = 0;
+	attachment_path(context, path, &then);
+	link = at->shared ? -1 : bpf_obj_get(before);
+	waits = link >= 0 && attach_until(link);
+	close_fd(link);
+	err = waits ? 0 : make_room(context, at->name, then);
+	return err || waits || !rename(before, path) ? err : because_kernel(-errno, path);
+}
+
 static int turn(const struct context *context, const struct attachment *at, int link, int root, int64_t until)
 {
 	int its = until			  ? root_on_trial(context, until, at->match, at->bare)

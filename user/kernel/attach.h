@@ -31,6 +31,9 @@ int attach_settle(const struct context *context, const struct attachment *kept, 
 /* That one asks about these addresses (MATCH_...) from now on, without a packet in between that is not judged. */
 int attach_rematch(const struct context *context, struct attachment *at, unsigned int match);
 
+/* Its pin has the name that its interface has today, from now on; what is on trial goes back by the one that it had. */
+int attach_rename(const struct context *context, const struct attachment *at);
+
 /* Every link of that match (MATCH_KINDS: of any) runs this root from now on, or the one it needs, in place of one that
  * was lost. */
 int attach_new_root(const struct context *context, unsigned int match, int root);

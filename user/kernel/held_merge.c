@@ -66,6 +66,21 @@ static void move_part(struct held *to, struct part *part)
 	part->fd = -1;
 }
 
+/* Its pin has been renamed. Of a filter, of which an interface has one, the program is pinned, which many have. */
+static bool is_renamed(const struct held *fresh, const struct part *link, unsigned int where)
+{
+	if (link->at.shared || link->is.kind == PINNED_LINK)
+		return !link->at.shared && held_find_id(fresh, PINNED_LINK, link->is.id);
+	for (size_t i = 0; i < fresh->n && where; i++) {
+		const struct part *part = &fresh->parts[i];
+
+		if (part->group == LINK && part->is.kind == PINNED_PROGRAM && !part->at.shared &&
+		    part->where == where && MATCH_LEAVES(part->at.match) == MATCH_LEAVES(link->at.match))
+			return true;
+	}
+	return false;
+}
+
 /* One of the links that are held. It is not pinned any more, or something else is in its place. */
 static void keep_link(struct held *fresh, struct part *link, bool forget)
 {
@@ -75,8 +90,8 @@ static void keep_link(struct held *fresh, struct part *link, bool forget)
 
 	if (!there || (!where && held_find(fresh, link->name)))
 		return;
-	/* Its pin has been renamed: it asks about other addresses now. */
-	if (!link->at.shared && held_find_id(fresh, PINNED_LINK, link->is.id))
+	/* It asks about other addresses now, or its interface has another name. */
+	if (is_renamed(fresh, link, where))
 		return;
 	/* Another is attached under that name now. */
 	if (held_find(fresh, link->name)) {
