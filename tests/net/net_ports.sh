@@ -329,6 +329,20 @@ another_has_its_first_name() {
 	is_port edge0 || fail "filtered: $(get '.interfaces' show)"
 }
 
+# And where that one has left before anybody looks: it is let go once the other one is filtered.
+leaves_its_name_to_another() {
+	above bridge
+	join 0
+	bloom attach edgetop --ports
+	leave 0
+	rename edge0 edge7
+	ip link add edge0 type veth peer name wire9
+	join 0
+	bloom add 99.0.0.1
+	bloom add 99.0.0.2
+	is_port edge0 || fail "filtered: $(get '.interfaces' show)"
+}
+
 # Ports of two bridges have each other's names: each goes with its own bridge.
 names_change_places() {
 	above bridge
@@ -662,5 +676,5 @@ needs_pass_by_errand() {
 }
 
 run_cases "by_hand bridge" "by_hand bond mode active-backup miimon 50" "by_hand team" \
-	"by_service bridge" "by_service bond mode active-backup miimon 50" "by_service team" by_name by_other_name renamed another_has_its_name "another_has_its_name settled" leaves_under_another_name renamed_again "renamed_again service" "renamed_again service --mode tc" another_has_its_first_name names_change_places options on_trial for_itself_on_trial for_itself_without_its_rule not_on_trial moves moves_on_trial "made_again edgetop" "made_again edgetwo" moves_with_a_need one_cannot \
+	"by_service bridge" "by_service bond mode active-backup miimon 50" "by_service team" by_name by_other_name renamed another_has_its_name "another_has_its_name settled" leaves_under_another_name renamed_again "renamed_again service" "renamed_again service --mode tc" another_has_its_first_name leaves_its_name_to_another names_change_places options on_trial for_itself_on_trial for_itself_without_its_rule not_on_trial moves moves_on_trial "made_again edgetop" "made_again edgetwo" moves_with_a_need one_cannot \
 	refusals reboot at_random needs_pass needs_pass_by_errand

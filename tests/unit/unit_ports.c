@@ -606,6 +606,25 @@ static void made_again(void)
 	fails_at = calls + 2;
 	settle("that cannot be told");
 	fails_at = 0;
+	/* All else is as it is to be: what was eth1 has left, and is known by that name. */
+	filtered[2] = (struct attachment){ .name = "new", .as = "eth1", .set_aside = 5 };
+	filtered_n = 3;
+	filtered[0].gone = false;
+	settle("and what was the first is no port");
+	stuck = true;
+	settle("nor can be detached");
+	stuck = false;
+	fails_at = calls + 3;
+	settle("whether it is one cannot be told");
+	fails_at = 0;
+	has("new", "br1");
+	follow("br1", "skb", true, MATCH_DESTINATION);
+	on_trial("br1");
+	settle("it is one of what waits");
+	decide("br1", false);
+	filtered_n = 2;
+	filtered[0].gone = true;
+	kernel_n--;
 	if (state_interface_drop(its.state, "eth1"))
 		abort();
 	settle("it was detached");

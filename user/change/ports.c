@@ -250,6 +250,24 @@ static bool is_on_another(const struct port_row *row, const struct attachment *l
 	return on_another && if_nametoindex(row->name);
 }
 
+/* What left under another name, while another port has got the one that it had, and has a filter of its own. */
+static void end_stray(const struct change *change, const struct ports_kept *kept, const struct attachment *at)
+{
+	bool strays = false, stays = is_misnamed(kept, at);
+	char label[LABEL_MAX];
+	int err;
+
+	for (size_t i = 0; i < kept->rows_n && !stays; i++)
+		strays = strays ||
+			 (!kept->rows[i].waits && is_renamed(at, &kept->rows[i]) && is_of(kept, at, &kept->rows[i]));
+	err = strays ? stays_port(kept, at, &stays) : 0;
+	if (strays && !err && !stays)
+		err = detach_at(change->context, at);
+	if (err)
+		warn("%s is no port any more, and cannot be detached: %s", label_of(label, at->name, at->match),
+		     reason(err));
+}
+
 /* A port was made again under its name, and nothing of what is kept has changed. The service sees to it itself. */
 static void find_again(struct change *change, const struct ports_kept *kept)
 {
@@ -260,6 +278,9 @@ static void find_again(struct change *change, const struct ports_kept *kept)
 
 	for (size_t i = 0; i < kept->rows_n && !err && !change->ports_came; i++)
 		change->ports_came = had_filter(kept, &kept->rows[i]) && is_on_another(&kept->rows[i], list, n);
+	/* Not before: its pin tells the others that the port is to be attached. */
+	for (size_t i = 0; i < n && !err && !change->ports_came; i++)
+		end_stray(change, kept, &list[i]);
 	if (err)
 		warn("whether all ports are filtered cannot be told: %s", reason(err));
 	free(list);
