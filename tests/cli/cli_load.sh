@@ -312,6 +312,29 @@ undoes_nothing() {
 		bloom unload d
 		cp all bad
 	done
+	# Others who ask for the same file meanwhile: what it holds is what both want.
+	for how in --renew --if-changed; do
+		cp all bad
+		bloom load d bad
+		echo 45.0.0.5 >>bad
+		meanwhile load d bad $how
+		bloom load d bad --if-changed
+		goes_on "0: "
+		echo 45.0.0.6 >>bad
+		meanwhile load d bad $how
+		echo 45.0.0.7 >>bad
+		bloom load d bad
+		goes_on "0: "
+		is "$(get '.[].addresses' lists)" 12 "the list after load $how of an older version"
+		# What goes back is not in force.
+		echo 45.0.0.8 >>bad
+		meanwhile load d bad $how
+		bloom load d bad --confirm 1h
+		goes_on "2: xdp-bloom: d: a change of it waits for confirmation: xdp-bloom confirm, or let it go back; nothing was loaded"
+		bloom confirm
+	done
+	cp all bad
+	bloom unload d
 	# The service asks for what the list held as it looked.
 	bloom load d good --allow
 	expect 2 "$XDP_BLOOM" load d bad --renew

@@ -97,6 +97,25 @@ static int given_source(struct state *state, const char *list, struct source *so
 	return 0;
 }
 
+static const char *file_now; /* NULL: it is gone */
+
+static bool given_is_loaded(struct state *state, const struct source *source)
+{
+	is_ours(state, source->list);
+	return !there->gone && there->path && !strcmp(there->path, source->path) &&
+	       !strcmp(there->stamp, source->stamp) && !strcmp(there->options, source->options);
+}
+
+static int given_look(char stamp[SOURCE_STAMP_MAX], const char *path)
+{
+	if (strcmp(path, "/etc/a.txt") != 0)
+		puts("another file is looked at");
+	if (!file_now)
+		return because(-ENOENT, "no such file");
+	snprintf(stamp, SOURCE_STAMP_MAX, "%s", file_now);
+	return 0;
+}
+
 static void given_close(struct state *state)
 {
 	held -= state != NULL;
@@ -116,14 +135,16 @@ static void freed(void *p)
 	free(p);
 }
 
-#define state_open	 given_open
-#define state_list_get	 given_list
-#define state_feed_get	 given_feed
-#define state_source_get given_source
-#define state_close	 given_close
-#define calloc(n, size)	 allocated(n, size)
-#define malloc(size)	 allocated(1, size)
-#define free		 freed
+#define state_open	       given_open
+#define state_list_get	       given_list
+#define state_feed_get	       given_feed
+#define state_source_get       given_source
+#define state_close	       given_close
+#define state_source_is_loaded given_is_loaded
+#define source_look	       given_look
+#define calloc(n, size)	       allocated(n, size)
+#define malloc(size)	       allocated(1, size)
+#define free		       freed
 #include "change/load_begun.c"
 
 static struct load l;
@@ -153,7 +174,7 @@ static const char *becomes_of_it(const struct known_list *was, const struct know
 	load_begun_free(&l);
 	if (held)
 		printf("%d are held still\n", held);
-	return !err ? "loaded" : err_is(err, EBUSY) ? "stays" : reason(err);
+	return !err ? "loaded" : err_is(err, EALREADY) ? "is there" : err_is(err, EBUSY) ? "stays" : reason(err);
 }
 
 static const struct known_list none = { .gone = true }, file = { .path = "/etc/a.txt", .stamp = "1", .options = "" },
@@ -211,12 +232,48 @@ static void each(const char *from, const struct known_list *was, const struct me
 		printf("  %-26s %s\n", all[i].what, becomes_of_it(was, &all[i].is));
 }
 
+static void read_version(const char *stamp)
+{
+	snprintf(l.source.list, sizeof(l.source.list), "drop");
+	snprintf(l.source.path, sizeof(l.source.path), "/etc/a.txt");
+	snprintf(l.source.stamp, sizeof(l.source.stamp), "%s", stamp);
+}
+
+/* Of those who ask for one file, that one has the last word who has read what it holds now. */
+static void one_of_several(void)
+{
+	static const struct meanwhile others[] = {
+		{ "version 1", { .path = "/etc/a.txt", .stamp = "1", .options = "" } },
+		{ "version 2", { .path = "/etc/a.txt", .stamp = "2", .options = "" } },
+		{ "version 3", { .path = "/etc/a.txt", .stamp = "3", .options = "" } },
+		{ "version 4", { .path = "/etc/a.txt", .stamp = "4", .options = "" } },
+		{ "with other options", { .path = "/etc/a.txt", .stamp = "3", .options = "--only tcp/22" } },
+		{ "as exceptions", { .kind = LIST_ALLOW, .path = "/etc/a.txt", .stamp = "2", .options = "" } },
+		{ "version 3, as exceptions",
+		  { .kind = LIST_ALLOW, .path = "/etc/a.txt", .stamp = "3", .options = "" } },
+		{ "unloaded", { .gone = true } },
+	};
+	static const char *const nows[] = { "3", "4", NULL };
+
+	read_version("3");
+	for (int how = 1; how < 3; how++)
+		for (int now = 0; now < 3; now++) {
+			o = (struct load_options){ .if_changed = true, .renew = how > 1 };
+			file_now = nows[now];
+			printf("%s has read version 3, the file %s%s\n", how > 1 ? "the service" : "a line",
+			       file_now ? "holds " : "is gone", file_now ?: "");
+			each("of version 1", &file, others, sizeof(others) / sizeof(others[0]));
+			each("of nothing", &none, others, sizeof(others) / sizeof(others[0]));
+		}
+}
+
 static void asks_for_a_file(void)
 {
 	static const int kinds[] = { 0, LIST_ALLOW, LIST_SHADOW };
 	static const char *const names[] = { "as bans", "as exceptions", "to count" };
 
-	snprintf(l.source.path, sizeof(l.source.path), "/etc/a.txt");
+	read_version("3");
+	file_now = "3";
 	for (int how = 0; how < 3; how++)
 		for (int k = 0; k < 3; k++) {
 			o = (struct load_options){ .if_changed = how > 0, .renew = how > 1, .kind = kinds[k] };
@@ -317,9 +374,8 @@ static void begin(void)
 static void word_for_word(void)
 {
 	static const struct scene scenes[] = {
-		{ "a file", asks_for_a_file },
-		{ "a feed", asks_for_a_feed },
-		{ "by the row of now", by_the_row_of_now },
+		{ "a file", asks_for_a_file },		{ "one of several", one_of_several },
+		{ "a feed", asks_for_a_feed },		{ "by the row of now", by_the_row_of_now },
 		{ "each call fails", each_call_fails },
 	};
 

@@ -89,7 +89,22 @@ const struct feed *load_begun_feed(const struct load *l)
 	return row && *row->url && asked_as(l, row) ? row : NULL;
 }
 
-static bool is_as_begun(const struct load *l, const struct begun *is)
+static bool is_same(const struct begun *was, const struct begun *is)
+{
+	return was->there == is->there && same_source(&was->source, &is->source);
+}
+
+/*
+ * Somebody else has loaded the same file. Of two versions that one is to be in force which it holds by now; stamp "":
+ * it is gone.
+ */
+static bool holds_either(const struct load *l, const struct begun *is, const struct source *now)
+{
+	return *now->path && !strcmp(is->source.path, now->path) && !strcmp(is->source.options, now->options) &&
+	       (!strcmp(is->source.stamp, now->stamp) || !strcmp(l->source.stamp, now->stamp));
+}
+
+static bool is_as_begun(const struct load *l, const struct begun *is, bool same)
 {
 	const struct load_options *o = l->options;
 	enum list_kind asked = (enum list_kind)o->kind;
@@ -97,8 +112,7 @@ static bool is_as_begun(const struct load *l, const struct begun *is)
 	bool of_this_file = is->there && !strcmp(is->source.path, l->source.path);
 
 	/* Nobody asks for it just now. */
-	if ((o->if_changed || o->feed.again) &&
-	    (was->there != is->there || !same_source(&was->source, &is->source) || !asked_as(l, &is->feed)))
+	if ((o->if_changed || o->feed.again) && (!same || !asked_as(l, &is->feed)))
 		return false;
 	/* It waited for its turn, and somebody else was faster. */
 	if (o->renew && !of_this_file)
@@ -111,11 +125,17 @@ static bool is_as_begun(const struct load *l, const struct begun *is)
 int load_is_as_begun(const struct load *l)
 {
 	struct begun *is = l->begun ? malloc(sizeof(*is)) : NULL;
+	struct source now = l->source;
 	int err = !l->begun ? 0 : is ? look(l->change->state, l->name, is) : -ENOMEM;
+	bool meanwhile = is && !err && l->options->if_changed && !is_same(l->begun, is);
 
-	if (is && !err && !is_as_begun(l, is))
+	if (meanwhile && *now.path && source_look(now.stamp, now.path))
+		now.stamp[0] = '\0';
+	if (is && !err && !is_as_begun(l, is, meanwhile ? holds_either(l, is, &now) : is_same(l->begun, is)))
 		err = because(-EBUSY, "list '%s' was loaded otherwise, or unloaded, while this was read: it stays so",
 			      l->name);
+	else if (meanwhile && state_source_is_loaded(l->change->state, &now))
+		err = -EALREADY;
 	/* By hand it is taken also where a version has come meanwhile, or it was too old: by the row of now. */
 	if (is && !err && l->feed && !strcmp(l->feed->url, is->feed.url)) {
 		l->feed->dated = is->feed.dated;

@@ -55,7 +55,10 @@ bool load_has_scope(const struct load *l, const char *scope);
 
 /* Looks what there is of the list, before it is read. */
 void load_begins(struct load *l);
-/* Under the lock: is it still so? -EBUSY with the reason recorded: what was done meanwhile stays. */
+/*
+ * Under the lock: is it still so? -EBUSY with the reason recorded: what was done meanwhile stays; -EALREADY: somebody
+ * else has loaded what the file holds now, and nothing else was asked for.
+ */
 int load_is_as_begun(const struct load *l);
 /* What kept it fresh then, and has been asked for; NULL: nothing did, or it is another by now. */
 const struct feed *load_begun_feed(const struct load *l);

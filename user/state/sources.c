@@ -126,18 +126,23 @@ int state_source_get(struct state *state, const char *list, struct source *sourc
 	return err;
 }
 
+bool state_source_is_loaded(struct state *state, const struct source *source)
+{
+	struct list_info list;
+	struct source is;
+
+	/* One whose entry is damaged, or that goes back, is not loaded: whoever loads it is told. */
+	return !state_list_get(state, source->list, &list) &&
+	       state_pending_has(state, PENDING_LIST, source->list) <= 0 &&
+	       !state_source_get(state, source->list, &is) && *is.path && !strcmp(is.path, source->path) &&
+	       !strcmp(is.stamp, source->stamp) && !strcmp(is.options, source->options);
+}
+
 bool source_is_loaded(const struct context *context, const struct source *source)
 {
 	struct state *state = NULL;
-	struct list_info list;
-	struct source is;
-	bool found = false;
+	bool found = !state_open(&state, context, false) && state_source_is_loaded(state, source);
 
-	/* One whose entry is damaged, or that goes back, is not loaded: whoever loads it is told. */
-	if (!state_open(&state, context, false) && !state_list_get(state, source->list, &list) &&
-	    state_pending_has(state, PENDING_LIST, source->list) <= 0 && !state_source_get(state, source->list, &is))
-		found = *is.path && !strcmp(is.path, source->path) && !strcmp(is.stamp, source->stamp) &&
-			!strcmp(is.options, source->options);
 	state_close(state);
 	return found;
 }

@@ -14,6 +14,7 @@ struct source {
 };
 
 /* Does the list hold this version of this file, read with these options? No, if the state cannot be read. */
+bool state_source_is_loaded(struct state *state, const struct source *source);
 bool source_is_loaded(const struct context *context, const struct source *source);
 
 /* Kept beside its list, and dropped with it. One without a path drops the one before. */
