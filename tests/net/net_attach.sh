@@ -206,6 +206,24 @@ renamed_interface() {
 	is "$(ls "$XDP_BLOOM_BPFFS/links")" "" "the pins that are left"
 }
 
+# Names move up by one: what was attached under the last of them is filtered by its name of today, too, and stays so.
+names_move_up() {
+	prepare
+	bloom attach edge0 edge1
+	renamed 0 7
+	renamed 1 0
+	bloom detach edge1
+	is "$(cat err)" "xdp-bloom: edge0, attached as edge1, stays filtered: 'xdp-bloom detach edge0' ends that" "what is said"
+	filters 0
+	refused "edge1: the filter is not attached there" detach edge1
+	bloom restore
+	filters 0
+	filters 7
+	bloom detach edge0
+	passes_all 0
+	filters 7
+}
+
 # other_name N NAME: one more name of edgeN.
 other_name() {
 	ip link property add dev "edge$1" altname "$2" 2>/dev/null || skip "interfaces have no other names here"
@@ -494,5 +512,5 @@ teamed() {
 
 run_cases "two_interfaces native" "two_interfaces skb" counts_by_interface attached_before_anything_is_loaded \
 	second_attach_is_refused detach_one detach_all detach_has_the_last_word unknown_interface \
-	falls_back_to_skb_with_a_warning jumbo_frames with_ethernet between_ports names_all_ports its_own_share standby goes_on_elsewhere teamed vanished_interface renamed_interface \
+	falls_back_to_skb_with_a_warning jumbo_frames with_ethernet between_ports names_all_ports its_own_share standby goes_on_elsewhere teamed vanished_interface renamed_interface names_move_up \
 	renamed_and_back other_names other_name_later detach_by_other_name moved_interface same_name_in_another_namespace

@@ -149,24 +149,55 @@ static int next(void)
 	return attach(next_name, MODE_AUTO, false, 0);
 }
 
+static const struct attach_kept nothing_kept;
+
 static int detach_nowhere(void)
 {
-	return detach_one(&model_context, "nowhere-at-all");
+	return detach_one(&model_context, "nowhere-at-all", &nothing_kept);
 }
 
 static int detach_eth0(void)
 {
-	return detach_one(&model_context, "eth0");
+	return detach_one(&model_context, "eth0", &nothing_kept);
+}
+
+/* The state has that name, too. */
+static int detach_eth0_keeping(const char *name, unsigned int match)
+{
+	struct attachment is[] = { { .name = "eth1" }, { .match = match } };
+
+	snprintf(is[1].name, sizeof(is[1].name), "%s", name);
+	return detach_one(&model_context, "eth0", &(struct attach_kept){ is, 2 });
+}
+
+static int detach_eth0_not_wan(void)
+{
+	return detach_eth0_keeping("wan", MATCH_BOTH);
+}
+
+static int detach_eth0_not_egress(void)
+{
+	return detach_eth0_keeping("wan", MATCH_LEAVING(MATCH_DESTINATION));
+}
+
+static int detach_eth0_itself(void)
+{
+	return detach_eth0_keeping("eth0", MATCH_SOURCE);
+}
+
+static int find_eth0_not_wan(void)
+{
+	return attach_find(&model_context, "eth0", &(struct attach_kept){ &(struct attachment){ .name = "wan" }, 1 });
 }
 
 static int detach_wan(void)
 {
-	return detach_one(&model_context, "wan");
+	return detach_one(&model_context, "wan", &nothing_kept);
 }
 
 static int detach_eth9(void)
 {
-	return detach_one(&model_context, "eth9");
+	return detach_one(&model_context, "eth9", &nothing_kept);
 }
 
 static int again_eth0(void)
@@ -191,7 +222,7 @@ static int filters_wan(void)
 
 static int find_eth0(void)
 {
-	return attach_find(&model_context, "eth0");
+	return attach_find(&model_context, "eth0", &nothing_kept);
 }
 
 static int list_all(void)
@@ -667,6 +698,12 @@ static const struct happens all[] = {
 	{ "detach eth0, gone", gone, detach_eth0, EACH_FAILS },
 	{ "detach eth0, renamed", renamed, detach_eth0, EACH_FAILS },
 	{ "detach eth0, renamed, and a new one", renamed_and_new, detach_eth0, EACH_FAILS },
+	{ "detach eth0, renamed, and kept by that name", renamed, detach_eth0_not_wan, EACH_FAILS },
+	{ "detach eth0, renamed, and kept by that name for what leaves", renamed, detach_eth0_not_egress, ONCE },
+	{ "detach eth0, shared, renamed, and kept by that name", shared_renamed, detach_eth0_not_wan, EACH_FAILS },
+	{ "detach eth0, renamed on trial, and kept by that name", renamed_on_trial, detach_eth0_not_wan, EACH_FAILS },
+	{ "detach eth0, which is kept", on_eth0, detach_eth0_itself, ONCE },
+	{ "detach eth0, moved, and kept", moved, detach_eth0_itself, ONCE },
 	{ "detach wan, renamed", renamed, detach_wan, EACH_FAILS },
 	{ "detach wan, shared and renamed", shared_renamed, detach_wan, EACH_FAILS },
 	{ "detach eth9", on_two, detach_eth9, EACH_FAILS },
@@ -691,6 +728,7 @@ static const struct happens all[] = {
 	{ "is it filtered, renamed", renamed, filters_eth0, EACH_FAILS },
 	{ "is it filtered, renamed to wan", renamed, filters_wan, EACH_FAILS },
 	{ "find", renamed, find_eth0, EACH_FAILS },
+	{ "find, renamed, and kept by that name", renamed, find_eth0_not_wan, ONCE },
 	{ "list", all_kinds, list_all, BY_EACH_ERRNO },
 	{ "list, cut short", on_two, list_cut, ONCE },
 	{ "list, moved", moved_and_new, list_all, EACH_FAILS },

@@ -197,10 +197,23 @@ static int given_turned(const struct context *context, const struct attachment *
 	return call("%s is turned: %s", at->name, how(at));
 }
 
-static int given_find(const struct context *context, const char *label)
+/* Of a name that the state has not, another has been attached under it, which the state may have. */
+static const char *attached_as, *today;
+
+static struct attachment *find_meant(const char *label, const struct attach_kept *kept)
+{
+	struct attachment *is = find(label) ?: attached_as && !strcmp(label, attached_as) ? find(today) : NULL;
+
+	for (size_t i = 0; i < kept->n; i++)
+		if (is && !label_is(label, is->name, is->match) && !strcmp(kept->list[i].name, is->name))
+			is = NULL;
+	return is;
+}
+
+static int given_find(const struct context *context, const char *label, const struct attach_kept *kept)
 {
 	(void)context;
-	return find(label) ? 0 : because(-ENOENT, "%s is not filtered", label);
+	return find_meant(label, kept) ? 0 : because(-ENOENT, "%s is not filtered", label);
 }
 
 static bool given_goes_back(const struct context *context, const struct attachment *at, const char *label)
@@ -215,14 +228,19 @@ static bool given_filtered(const struct context *context, const char *label)
 	return find(label);
 }
 
-static int given_detach(const struct context *context, const char *label)
+static int off(struct attachment *is, const char *label)
 {
-	int err = call("off %s", label);
+	int err = is ? call("off %s", label) : because(-ENOENT, "%s is not filtered", label);
 
-	(void)context;
-	if (!err && find(label))
-		take_off(find(label));
+	if (!err)
+		take_off(is);
 	return err;
+}
+
+static int given_detach(const struct context *context, const char *label, const struct attach_kept *kept)
+{
+	(void)context;
+	return off(find_meant(label, kept), label);
 }
 
 static int given_again(const struct context *context, const char *label)
@@ -239,7 +257,9 @@ static int given_at(const struct context *context, const struct attachment *at)
 {
 	char label[LABEL_MAX];
 
-	return given_detach(context, label_of(label, at->name, at->match));
+	(void)context;
+	label_of(label, at->name, at->match);
+	return off(find(label), label);
 }
 
 static int given_list(const struct context *context, struct attachment **list, size_t *n)
@@ -959,6 +979,20 @@ static void detach(void)
 		fails_at = at;
 		detaches("br0", true, true, true);
 	}
+	attached_as = "eth5";
+	today = "eth0";
+	for (int n = 0; n < 3; n++) {
+		printf("-- eth0 was attached as eth5%s%s\n", n ? ", which is kept" : "",
+		       n > 1 ? ", and the state cannot be read" : "");
+		detach_before();
+		if (n)
+			kept("eth5", "auto", MATCH_SOURCE, NULL, false);
+		unread = n > 1 ? "interfaces" : NULL;
+		reads = 0;
+		detaches("eth5", true, false, false);
+		unread = NULL;
+	}
+	attached_as = NULL;
 	puts("-- what is kept cannot be read");
 	for (int n = 0; n < 3; n++) {
 		detach_before();

@@ -106,7 +106,7 @@ static int eth0_shared(void)
 
 static int detach(void)
 {
-	return detach_one(&model_context, "eth0");
+	return detach_one(&model_context, "eth0", &(struct attach_kept){ 0 });
 }
 
 static int confirm(void)

@@ -292,7 +292,7 @@ static void undo(const struct attaching *a, struct attachment *done, int n)
 		struct attachment *before = &a->before[n];
 		int err = before->name[0]
 				  ? change_to(context, change_of(a->options, before, &done[n]), &done[n], before)
-				  : detach_one(context, label_of(label, done[n].name, done[n].match));
+				  : detach_again(context, label_of(label, done[n].name, done[n].match));
 
 		if (err)
 			warn("%s", reason(err));
@@ -433,7 +433,7 @@ static int attach_next(struct attaching *a, const char *name, struct attachment 
 				  : "");
 	err = put(a, &kept);
 	if (err && !is)
-		detach_one(a->change->context, label_of(label, name, kept.match));
+		detach_again(a->change->context, label_of(label, name, kept.match));
 	return err ?: err_is(is, EEXIST) ? ALREADY : is ? REMEMBERED : 0;
 }
 
@@ -674,6 +674,30 @@ static bool is_kept(const struct context *context, const char *label)
 	return found;
 }
 
+/* attach_find() or detach_one(). Where the state cannot be read, all that was attached under that name is meant. */
+static int by_name(const struct context *context, const char *label,
+		   int (*does)(const struct context *context, const char *label, const struct attach_kept *kept))
+{
+	struct attach_kept kept = { 0 };
+	struct state *state = NULL;
+	int err;
+
+	if (state_open(&state, context, false) || attachments_kept(state, &kept.list, &kept.n))
+		kept.n = 0;
+	state_close(state);
+	err = does(context, label, &kept);
+	free(kept.list);
+	return err;
+}
+
+/* It may be in the state alone. */
+static int detach_meant(const struct context *context, const char *label)
+{
+	int err = by_name(context, label, detach_one);
+
+	return err_is(err, ENOENT) ? 0 : err;
+}
+
 /* Those that there are. */
 static int labels_there(const struct context *context, const char *name, const struct detach_what *what,
 			char labels[DETACH_LABELS][LABEL_MAX])
@@ -688,7 +712,7 @@ static int labels_there(const struct context *context, const char *name, const s
 	}
 	for (int i = 0; i < 2 && !what->ports; i++) {
 		label_of(labels[n], name, i ? MATCH_LEAVING(0) : 0);
-		n += wanted[i] && (is_kept(context, labels[n]) || !attach_find(context, labels[n]));
+		n += wanted[i] && (is_kept(context, labels[n]) || !by_name(context, labels[n], attach_find));
 	}
 	return n;
 }
@@ -720,15 +744,15 @@ int detach_interfaces(const struct context *context, char *const *labels, int n,
 	for (int i = 0; i < n && !err; i++)
 		if (!is_kept(context, labels[i]))
 			err = label_ports(labels[i]) ? because(-ENOENT, "%s are not filtered", labels[i])
-						     : attach_find(context, labels[i]);
+						     : by_name(context, labels[i], attach_find);
 	/* Before opening the state, so that packets flow again even if the state cannot be opened. */
 	if (!err && !n)
 		err = detach_all(context);
 	for (int i = 0; i < n && !err; i++)
 		if (label_ports(labels[i]))
 			err = detach_ports(context, labels[i]);
-		else if (!attach_find(context, labels[i]))
-			err = detach_one(context, labels[i]);
+		else
+			err = detach_meant(context, labels[i]);
 	if (err)
 		return err;
 	*stopped = true;

@@ -47,10 +47,17 @@ int attach_keep(const struct context *context);
 /* Every interface that the filter is on, as the kernel has it; free() the list. */
 int attach_list(const struct context *context, struct attachment **list, size_t *n);
 
-/* All of these take labels. Both -ENOENT where the filter is not there: the one of that name, or else those attached
- * under it. */
-int attach_find(const struct context *context, const char *label);
-int detach_one(const struct context *context, const char *label);
+/* What is to be filtered, as the state has it. */
+struct attach_kept {
+	struct attachment *list;
+	size_t n;
+};
+/*
+ * All of these take labels. Both -ENOENT where the filter is not there: the one of that name, or else those attached
+ * under it, but for what is kept by its name of today: that stays, and detach_one() says so.
+ */
+int attach_find(const struct context *context, const char *label, const struct attach_kept *kept);
+int detach_one(const struct context *context, const char *label, const struct attach_kept *kept);
 /* Is the filter on the interface that has that name today? */
 bool attach_is_filtered(const struct context *context, const char *label);
 /* If somebody has attached it meanwhile: only the one that has the name today. */

@@ -78,57 +78,6 @@ static int because_not_there(const char *label, const struct attachment *list, s
 		       nearest_text(&near, where));
 }
 
-/* Calls `each` for those of that name; only_today: not for one that has been renamed since. */
-static int for_named(const struct context *context, const char *label, bool only_today,
-		     int (*each)(const struct context *context, const struct attachment *at))
-{
-	struct attachment *list = NULL;
-	bool found = false;
-	int names = only_today ? 1 : 2;
-	size_t n;
-	int err = attach_list(context, &list, &n);
-
-	for (int which = 0; which < names && !found && !err; which++)
-		for (size_t i = 0; i < n && !err; i++) {
-			if (!is_meant(&list[i], label, !which))
-				continue;
-			found = true;
-			err = each ? each(context, &list[i]) : 0;
-		}
-	if (!err && !found)
-		err = because_not_there(label, list, n);
-	free(list);
-	return err;
-}
-
-int attach_find(const struct context *context, const char *label)
-{
-	return for_named(context, label, false, NULL);
-}
-
-int detach_one(const struct context *context, const char *label)
-{
-	return for_named(context, label, false, detach_at);
-}
-
-static int is_there(const struct context *context, const struct attachment *at)
-{
-	(void)context;
-	return at->gone ? -ENODEV : 0;
-}
-
-bool attach_is_filtered(const struct context *context, const char *label)
-{
-	return !for_named(context, label, true, is_there);
-}
-
-int detach_again(const struct context *context, const char *label)
-{
-	int err = for_named(context, label, true, detach_at);
-
-	return err_is(err, ENOENT) ? 0 : err;
-}
-
 /* It waits still, or let everything pass when its time was over; whatever its interface is called now, and wherever. */
 static bool is_on_trial(const struct context *context, const struct attachment *at)
 {
@@ -143,6 +92,81 @@ static bool is_on_trial(const struct context *context, const struct attachment *
 	is = fd >= 0 && attach_until(fd);
 	close_fd(fd);
 	return is;
+}
+
+/* It is to be filtered by its name of today, too. On trial it goes with the name under which it was attached. */
+static bool is_anothers(const struct context *context, const struct attachment *at, const struct attach_kept *kept)
+{
+	bool is = false;
+
+	for (size_t i = 0; i < kept->n; i++)
+		is = is || (!strcmp(kept->list[i].name, at->name) &&
+			    MATCH_LEAVES(kept->list[i].match) == MATCH_LEAVES(at->match));
+	return is && !at->moved && !is_on_trial(context, at);
+}
+
+static void say_it_stays(const struct attachment *at)
+{
+	char label[LABEL_MAX];
+
+	warn("%s, attached as %s, stays filtered: 'xdp-bloom detach %s' ends that",
+	     label_of(label, at->name, at->match), at->as, at->name);
+}
+
+/* Calls `each` for those of that name; kept: or else for those attached under it. */
+static int for_named(const struct context *context, const char *label, const struct attach_kept *kept,
+		     int (*each)(const struct context *context, const struct attachment *at))
+{
+	struct attachment *list = NULL;
+	bool found = false;
+	int names = kept ? 2 : 1;
+	size_t n;
+	int err = attach_list(context, &list, &n);
+
+	for (int which = 0; which < names && !found && !err; which++)
+		for (size_t i = 0; i < n && !err; i++) {
+			if (!is_meant(&list[i], label, !which))
+				continue;
+			if (which && is_anothers(context, &list[i], kept)) {
+				if (each)
+					say_it_stays(&list[i]);
+				continue;
+			}
+			found = true;
+			err = each ? each(context, &list[i]) : 0;
+		}
+	if (!err && !found)
+		err = because_not_there(label, list, n);
+	free(list);
+	return err;
+}
+
+int attach_find(const struct context *context, const char *label, const struct attach_kept *kept)
+{
+	return for_named(context, label, kept, NULL);
+}
+
+int detach_one(const struct context *context, const char *label, const struct attach_kept *kept)
+{
+	return for_named(context, label, kept, detach_at);
+}
+
+static int is_there(const struct context *context, const struct attachment *at)
+{
+	(void)context;
+	return at->gone ? -ENODEV : 0;
+}
+
+bool attach_is_filtered(const struct context *context, const char *label)
+{
+	return !for_named(context, label, NULL, is_there);
+}
+
+int detach_again(const struct context *context, const char *label)
+{
+	int err = for_named(context, label, NULL, detach_at);
+
+	return err_is(err, ENOENT) ? 0 : err;
 }
 
 /* What has the name today may be another one, which is filtered for good. */
