@@ -407,6 +407,19 @@ kept_and_open() {
 	bloom attach edge0 --egress --confirm 1h
 	bloom confirm
 	is "$(cat err)" "" "what it says where all is filtered"
+	bloom detach --all
+	# A port that came meanwhile, which what is loaded shuts out by now.
+	ip link del edge0
+	veth 0 1
+	ip link add edgetop type bridge
+	ip link set edgetop up
+	bloom attach edgetop --ports --confirm 1h
+	ip addr add 45.0.0.2/24 dev edge1
+	ip route add 198.51.100.0/24 via 45.0.0.1
+	ip link set edge0 master edgetop
+	expect 1 "$XDP_BLOOM" confirm
+	grep -q "45.0.0.1, a gateway" err || fail "$(cat err)"
+	grep -q "edge0 is to be filtered, and is not" err || fail "$(cat err)"
 }
 
 # One that comes while it waits is on trial, too, and goes back with the others; and so is one that comes later.

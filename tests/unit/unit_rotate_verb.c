@@ -12,6 +12,7 @@
 #include "state/bans.h"
 #include "state/failed.h"
 #include "state/kept_image.h"
+#include "state/ports.h"
 #include "state/state.h"
 #include "typed.h"
 #include "verb_change.h"
@@ -171,6 +172,17 @@ static int given_interfaces(struct state *state, struct interface_info **kept, s
 	return call("what is to be filtered");
 }
 
+static int given_port_rows(struct state *state, struct port_row **rows, size_t *n)
+{
+	static const struct port_row all[] = { { .name = "eth1", .of = "br0" },
+					       { .name = "eth1", .of = "br1", .leaves = true } };
+
+	(void)state;
+	*rows = copies(all, 2, sizeof(all[0]));
+	*n = 2;
+	return call("which are ports");
+}
+
 static int given_attach_list(const struct context *context, struct attachment **list, size_t *n)
 {
 	static const struct attachment all[] = { { .name = "eth7" }, { .name = "eth8" } };
@@ -226,6 +238,7 @@ static int given_clear(struct state *state)
 #define state_open		  given_open
 #define state_interfaces	  given_interfaces
 #define attach_list		  given_attach_list
+#define state_port_rows		  given_port_rows
 #define unfiltered(...)		  given_unfiltered(__VA_ARGS__)
 #define state_lists		  given_lists
 #define list_failures		  given_failures
@@ -313,7 +326,7 @@ static void confirms(void)
 	TYPES("confirm");
 	is_open = true;
 	TYPES("confirm", "confirm --json");
-	for (fails_at = 4; fails_at <= 7; fails_at++)
+	for (fails_at = 4; fails_at <= 8; fails_at++)
 		TYPES("confirm");
 	is_open = false;
 }
