@@ -531,6 +531,34 @@ made_again() {
 	bloom status
 }
 
+# came [SQL]: whether a port has come that is not attached yet.
+came() {
+	python3 -c 'import sqlite3, sys
+with sqlite3.connect(sys.argv[1]) as db:
+    if len(sys.argv) > 2:
+        db.execute(sys.argv[2])
+    print(*(int(n[0]) for n in db.execute("SELECT value FROM setting WHERE name = ?", ("ports came",))))' \
+		"$XDP_BLOOM_STATE/state.db" "$@"
+}
+
+# A command was killed when the port that came had its entry, and was not filtered: the next one attaches it.
+cut_short() {
+	above bridge
+	join 0
+	bloom attach edgetop --ports
+	join 1
+	bloom add 45.0.0.10
+	filters 0 1
+	rm "$XDP_BLOOM_BPFFS/links/edge1"
+	let_go edge1
+	is "$(came)" 0 "what is left to do"
+	is "$(came "UPDATE setting SET value = 1 WHERE name = 'ports came'")" 1 "what is left to do"
+	bloom add 45.0.0.11
+	is "$(cat err)" "" "what is said"
+	filters 0 1
+	is "$(came)" 0 "what is left to do"
+}
+
 # It is filtered as before: the guard rails, which ask of a port that has come, are not asked.
 moves_with_a_need() {
 	above bridge
@@ -676,5 +704,5 @@ needs_pass_by_errand() {
 }
 
 run_cases "by_hand bridge" "by_hand bond mode active-backup miimon 50" "by_hand team" \
-	"by_service bridge" "by_service bond mode active-backup miimon 50" "by_service team" by_name by_other_name renamed another_has_its_name "another_has_its_name settled" leaves_under_another_name renamed_again "renamed_again service" "renamed_again service --mode tc" another_has_its_first_name leaves_its_name_to_another names_change_places options on_trial for_itself_on_trial for_itself_without_its_rule not_on_trial moves moves_on_trial "made_again edgetop" "made_again edgetwo" moves_with_a_need one_cannot \
+	"by_service bridge" "by_service bond mode active-backup miimon 50" "by_service team" by_name by_other_name renamed another_has_its_name "another_has_its_name settled" leaves_under_another_name renamed_again "renamed_again service" "renamed_again service --mode tc" another_has_its_first_name leaves_its_name_to_another names_change_places options on_trial for_itself_on_trial for_itself_without_its_rule not_on_trial moves moves_on_trial "made_again edgetop" "made_again edgetwo" cut_short moves_with_a_need one_cannot \
 	refusals reboot at_random needs_pass needs_pass_by_errand

@@ -333,6 +333,15 @@ static int settle(const char *what)
 	return err;
 }
 
+/* By the command that found them. */
+static void all_attached(void)
+{
+	its.ports_came = false;
+	if (state_setting(its.state, SETTING_PORTS_CAME, 0) && state_set(its.state, SETTING_PORTS_CAME, 0))
+		abort();
+	commit();
+}
+
 static void attach(const char *what)
 {
 	puts(what);
@@ -340,6 +349,8 @@ static void attach(const char *what)
 	ports_attach(&its);
 	if (its.ports_came)
 		puts("  ports have come");
+	if (state_again(its.state))
+		abort();
 }
 
 /* --- what happens --- */
@@ -358,7 +369,7 @@ static void come_and_go(void)
 	settle("nothing is followed");
 	bridge();
 	settle("two are there");
-	its.ports_came = false;
+	all_attached();
 	settle("nothing is new");
 	attach("they are attached");
 	has(NULL, NULL);
@@ -373,6 +384,27 @@ static void come_and_go(void)
 	settle("and does not come back");
 	has(NULL, NULL);
 	settle("all have gone");
+}
+
+/* A command that was killed has put their entries, and nothing else. The next one attaches them, unless it is
+ * elsewhere. */
+static void cut_short(void)
+{
+	bridge();
+	commit();
+	settle("two are there");
+	its.ports_came = false;
+	settle("the command was killed");
+	its.ports_came = false;
+	errand.here = true;
+	settle("another's command is done here");
+	errand.here = false;
+	fails_at = calls + 3;
+	attach("not by this one, either");
+	fails_at = 0;
+	settle("nor has it told the others");
+	attach("they are attached");
+	settle("nothing is new");
 }
 
 /* A bridge with another name by now, or none. */
@@ -479,7 +511,7 @@ static void move_on(void)
 		follow("br1", to[i].mode, to[i].shared, to[i].match);
 		commit();
 		settle("they have come");
-		its.ports_came = false;
+		all_attached();
 		if (state_interface_drop(its.state, "eth2"))
 			abort();
 		commit();
@@ -489,7 +521,7 @@ static void move_on(void)
 		has("eth2", "br1");
 		has("eth3", "br1");
 		settle(to[i].what);
-		its.ports_came = false;
+		all_attached();
 		settle("and again");
 	}
 	has(NULL, NULL);
@@ -537,7 +569,7 @@ static void move_to_waiting(void)
 		on_trial("br1");
 		commit();
 		settle("they have come");
-		its.ports_came = false;
+		all_attached();
 		quiet = false;
 		has(NULL, NULL);
 		has("eth1", "br1");
@@ -554,7 +586,7 @@ static void move_to_waiting(void)
 	on_trial("br1");
 	commit();
 	settle("they have come");
-	its.ports_came = false;
+	all_attached();
 	quiet = false;
 	has(NULL, NULL);
 	has("eth1", "br1");
@@ -588,7 +620,7 @@ static void made_again(void)
 		quiet = true;
 		bridge();
 		settle("they have come");
-		its.ports_came = false;
+		all_attached();
 		quiet = false;
 		memcpy(filtered, each[i].is, sizeof(each[i].is));
 		filtered_n = each[i].is[1].name[0] ? 2 : 1;
@@ -633,7 +665,7 @@ static void made_again(void)
 	quiet = true;
 	has("eth4", "br0");
 	settle("another comes");
-	its.ports_came = false;
+	all_attached();
 	has(NULL, NULL);
 	has("eth1", "br0");
 	has("eth2", "br0");
@@ -682,7 +714,7 @@ static void swapped(void)
 	on_trial("br1");
 	entry("own", MATCH_SOURCE);
 	settle("they have come");
-	its.ports_came = false;
+	all_attached();
 	quiet = false;
 	has(NULL, NULL);
 	has("eth2", "br0");
@@ -766,7 +798,7 @@ static void names_change_places(void)
 	has("eth1", "br0");
 	has("eth2", "br1");
 	settle("they have come");
-	its.ports_came = false;
+	all_attached();
 	quiet = false;
 	has(NULL, NULL);
 	has("eth2", "br0");
@@ -802,7 +834,7 @@ static void some_wait(void)
 	}
 	commit();
 	quiet = false;
-	its.ports_came = false;
+	all_attached();
 }
 
 /* One that is attached for itself stays what it is until that is confirmed, and is no port then. */
@@ -934,7 +966,7 @@ static void two_of_which_one_goes(void)
 	has("eth4", "br0");
 	filtered[0] = (struct attachment){ .name = "new", .as = "eth2", .moved = true };
 	filtered_n = 1;
-	its.ports_came = false;
+	all_attached();
 }
 
 static void settle_anew(const char *what)
@@ -1158,6 +1190,7 @@ static void other_names(void)
 static void word_for_word(void)
 {
 	static const struct scene scenes[] = { { "come and go", come_and_go },
+					       { "cut short", cut_short },
 					       { "a bridge goes", bridge_goes },
 					       { "many are lost", many_are_lost },
 					       { "they were detached", they_were_detached },

@@ -14,6 +14,7 @@
 #include "change/attach.h"
 #include "change/change.h"
 #include "state/events.h"
+#include "state/settings.h"
 
 /* Its entry goes before the filter: else whoever heals would attach it again. Its row says until then what is to be
  * done. */
@@ -286,22 +287,35 @@ static void find_again(struct change *change, const struct ports_kept *kept)
 	free(list);
 }
 
+static bool noted_that_came(struct state *state)
+{
+	return state_setting(state, SETTING_PORTS_CAME, 0) != 0;
+}
+
+static int note_that_came(struct state *state, bool came)
+{
+	return came == noted_that_came(state) ? 0 : state_set(state, SETTING_PORTS_CAME, came);
+}
+
 static int settle_once(struct change *change, size_t *n)
 {
 	struct ports_due *due = NULL;
 	struct port_of *ports = NULL;
 	struct ports_kept kept;
+	bool came;
 	int err = ports_kept_take(&kept, change->state) ?: ports_compare(&kept, &ports, &due, n);
 
+	came = kept.rules_n && !errand.here && noted_that_came(change->state);
 	for (size_t i = 0; i < *n && !err; i++)
 		err = due[i].stays ? ports_row_put(change->state, &due[i])
 		      : due[i].of  ? take_in(change, &due[i])
 				   : forget(change, &due[i]);
-	/* Whoever is killed from here on leaves entries that the next restore attaches. */
-	if (*n && !err)
-		err = state_commit(change->state);
 	for (size_t i = 0; i < *n && !err; i++)
-		change->ports_came = change->ports_came || (due[i].of && !due[i].stays);
+		came = came || (due[i].of && !due[i].stays);
+	/* Whoever is killed from here on leaves entries that the next command attaches. */
+	if (*n && !err)
+		err = note_that_came(change->state, came) ?: state_commit(change->state);
+	change->ports_came = change->ports_came || (came && !err);
 	if (*n && !err)
 		err = state_again(change->state);
 	if (*n && !err)
@@ -373,6 +387,10 @@ void ports_attach(struct change *change)
 	}
 	if (err)
 		warn("ports that have come are not filtered, which 'restore' mends: %s", reason(err));
+	else
+		err = note_that_came(change->state, false) ?: state_commit(change->state);
+	if (err)
+		note("the next command attaches them: %s", reason(err));
 	free(list);
 	free(rows);
 }

@@ -20,6 +20,8 @@ struct state;
 #define SETTING_SLOT	  "slot"
 #define SETTING_SLOT_BOOT "slot boot"
 #define SETTING_NETWORK	  "network"
+/* 1: ports have an entry since a change that has not attached them yet. */
+#define SETTING_PORTS_CAME "ports came"
 /* In front of a list's name. */
 #define SETTING_TRUSTED "trusted "
 /* How many bans there are, and of which generation and edit that is. */
