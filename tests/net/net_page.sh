@@ -162,6 +162,18 @@ document() {
 	stop
 }
 
+# Who has only a number for whoever asks that the library does not take says so.
+many_files() {
+	need prlimit
+	prepare
+	# shellcheck disable=SC2016 # that shell's own
+	under=(prlimit --nofile=4096 bash -c 'for ((i = 0; i < 1024; i++)); do exec {fd}</dev/null; done; exec "$@"' many)
+	ready --listen 9913
+	! curl -s -m 10 http://127.0.0.1:9913/healthz || fail "there is a number for who asks"
+	heard "$log" "who asks here is not answered: the service has too many files open"
+	stop
+}
+
 # Who does not listen has nothing of it.
 nobody_asks() {
 	prepare
@@ -460,5 +472,5 @@ detector() {
 	stop
 }
 
-run_cases page detector document networks nobody_asks passing passing_weighed passing_elsewhere passing_forbidden by_token beyond local_users \
+run_cases page detector document networks many_files nobody_asks passing passing_weighed passing_elsewhere passing_forbidden by_token beyond local_users \
 	unreadable not_utf8 token_files

@@ -5,6 +5,7 @@
  */
 #include <fcntl.h>
 #include <sys/resource.h>
+#include <sys/select.h>
 
 #include "base/close_fd.h"
 #include "kernel/attach.h"
@@ -617,6 +618,24 @@ static void look_with_fewer(void)
 	}
 }
 
+/* With many open already: what is held leaves low numbers to others. */
+static void look_with_many(void)
+{
+	int others[FD_SETSIZE / 2], n = 0, taken = 0, high = 0;
+
+	files_left(RLIM_INFINITY);
+	do
+		others[n] = open("/", O_PATH | O_CLOEXEC);
+	while (others[n] >= 0 && others[n] < FD_SETSIZE / 2 - 1 && ++n);
+	look();
+	for (int fd = FD_SETSIZE / 2; fd < 2 * FD_SETSIZE; fd++)
+		if (fcntl(fd, F_GETFD) >= 0)
+			++*(fd < FD_SETSIZE ? &taken : &high);
+	printf("with many: %d below FD_SETSIZE%s\n", taken, high ? ", and others beyond" : "");
+	while (n >= 0)
+		close_fd(others[n--]);
+}
+
 static int script(step_fn *const steps[])
 {
 	int err;
@@ -638,6 +657,7 @@ static int script(step_fn *const steps[])
 
 STEPS(quiet, look, look, look)
 STEPS(sees_with_few, look_with_few, look)
+STEPS(sees_with_many, look_with_many, some_unpinned, look, repair, look)
 STEPS(keeps_with_few, look, slot_unpinned, look_with_fewer, look, repair, look)
 STEPS(keeps_all_with_few, look, all_unpinned, link_detached, look_with_fewer, look, repair, look)
 STEPS(sees_attach, look, another_attached, look, look)
@@ -727,6 +747,7 @@ static const struct happens all[] = {
 	{ "a link runs another's", on_two, turns_link, EACH_FAILS },
 	{ "a link runs another's, on trial", on_trial, turns_link, ONCE },
 	{ "few descriptors", on_two, sees_with_few, ONCE },
+	{ "many descriptors", on_two, sees_with_many, ONCE },
 	{ "few descriptors, and the slot's pin is gone", on_two, keeps_with_few, ONCE },
 	{ "few descriptors, and all is taken away", on_two, keeps_all_with_few, ONCE },
 	{ "detached by force", on_two, sees_force, ONCE },

@@ -56,7 +56,7 @@ static struct sockaddr_un at;
 static socklen_t at_size;
 static int64_t now_ms;
 static int responses, library_lacks, calls, fails_at, errors_as;
-static bool no_library, of_others, no_fds, no_response;
+static bool no_library, of_others, no_fds, no_response, not_added;
 static long library_ms;
 static int run_ms; /* that clients take each time */
 
@@ -194,6 +194,11 @@ static enum MHD_Result fake_add_connection(struct MHD_Daemon *daemon, int fd, co
 
 	is_daemon(daemon);
 	(void)size;
+	if (not_added || fd >= FD_SETSIZE) {
+		close(fd);
+		free(c);
+		return MHD_NO;
+	}
 	if (!connections && now_ms < 1000)
 		number = 0;
 	*c = (struct MHD_Connection){ .fd = fd, .number = ++number };
@@ -323,6 +328,7 @@ static int given_name(char *name, size_t size)
 #define clock_ms()	     now_ms
 #define calloc(n, size)	     given_calloc(n, size)
 #define gethostname	     given_name
+#define warn(...)	     (printf("  says: " __VA_ARGS__), puts(""))
 #include "observe/web_server.c"
 #undef calloc
 
@@ -351,7 +357,7 @@ static void listens(const char *hosts)
 static void begin(void)
 {
 	now_ms = 0;
-	no_library = of_others = no_fds = no_response = false;
+	no_library = of_others = no_fds = no_response = not_added = false;
 	library_lacks = fails_at = 0;
 	errors_as = EMFILE;
 	library_ms = -1;
@@ -656,6 +662,36 @@ static void without_files(void)
 	ends();
 }
 
+/* Whoever the library does not take is closed, which is said once. */
+static void not_taken(void)
+{
+	int others[FD_SETSIZE], n = 0;
+	struct rlimit was;
+
+	listens(NULL);
+	not_added = true;
+	comes();
+	comes();
+	serves();
+	polls();
+	not_added = false;
+	comes();
+	serves();
+	polls();
+	if (getrlimit(RLIMIT_NOFILE, &was) || setrlimit(RLIMIT_NOFILE, &(struct rlimit){ was.rlim_max, was.rlim_max }))
+		abort();
+	comes();
+	while ((others[n] = dup(client[0])) >= 0 && others[n] < FD_SETSIZE)
+		n++;
+	serves();
+	polls();
+	while (n >= 0)
+		close(others[n--]);
+	if (setrlimit(RLIMIT_NOFILE, &was))
+		abort();
+	ends();
+}
+
 static void lines(void)
 {
 	struct web_page one;
@@ -676,6 +712,7 @@ static void word_for_word(void)
 		{ "turns", turns },
 		{ "lines", lines },
 		{ "without descriptors", without_files },
+		{ "not taken", not_taken },
 	};
 
 	shows_scenes(&shows, scenes, sizeof(scenes) / sizeof(scenes[0]), begin);

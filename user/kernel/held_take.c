@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/select.h>
 #include <unistd.h>
 
 #include <bpf/bpf.h>
@@ -21,13 +22,24 @@ static const char *const base_names[] = {
 	PIN_SAMPLE_SHARES, PIN_SAMPLE_BUDGET, PIN_POLICED,	 PIN_UNREAD,
 };
 
+/* Who waits by select(), as the page's library does, has only numbers below FD_SETSIZE: of many some are left free. */
+static int out_of_the_way(int fd)
+{
+	int high = fd < FD_SETSIZE / 2 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, FD_SETSIZE);
+
+	if (high < 0)
+		return fd;
+	close(fd);
+	return high;
+}
+
 static int take_pin(struct held *h, const char *name, enum group group)
 {
 	struct part part = { .group = group };
 	struct stat st;
 
 	snprintf(part.name, sizeof(part.name), "%s", name);
-	part.fd = held_get(h, &part, &st);
+	part.fd = out_of_the_way(held_get(h, &part, &st));
 	if (err_is(part.fd, EAGAIN))
 		return -EAGAIN;
 	if (part.fd < 0)

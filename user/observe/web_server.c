@@ -132,6 +132,7 @@ struct web_server {
 	} client[WEB_CLIENTS]; /* the oldest first */
 	unsigned int clients;
 	int64_t shut; /* accept_next() */
+	bool lost;    /* who came last was not taken */
 };
 
 static int fd_of(struct MHD_Connection *connection)
@@ -426,6 +427,17 @@ static void put_out(struct web_server *s)
 	run_once(s);
 }
 
+/* The library waits by select(), which has no numbers beyond FD_SETSIZE, and closes whom it does not take. */
+static void add_client(struct web_server *s, int fd, const struct sockaddr *address, socklen_t size)
+{
+	bool lost = mhd.add_connection(s->daemon, fd, address, size) != MHD_YES;
+
+	if (lost && !s->lost)
+		warn("who asks here is not answered: %s",
+		     fd < FD_SETSIZE ? "there is no memory" : "the service has too many files open");
+	s->lost = lost;
+}
+
 /* False: nobody waits. */
 static bool take_client(struct web_server *s)
 {
@@ -440,7 +452,7 @@ static bool take_client(struct web_server *s)
 	if (s->clients == WEB_CLIENTS)
 		close(fd);
 	else
-		mhd.add_connection(s->daemon, fd, (struct sockaddr *)&address, size); /* closes it where it fails */
+		add_client(s, fd, (struct sockaddr *)&address, size);
 	return true;
 }
 
