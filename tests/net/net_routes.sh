@@ -389,6 +389,23 @@ gap() {
 	grep -q "read whole again" said || fail "it was not read again: $(cat said)"
 }
 
+# The list is unloaded, unless that is confirmed: what the table says meanwhile is in force when it has gone back.
+on_trial() {
+	empty
+	ip route add blackhole 45.1.0.1 table 666
+	ip route add blackhole 45.1.0.2 table 666
+	: >said
+	follows --grace 0
+	until_is "drop drop" 45.1.0.1 45.1.0.2
+	bloom unload routes-666 --confirm 5s
+	ip route del blackhole 45.1.0.1 table 666
+	ip route add blackhole 45.1.0.3 table 666
+	wait_until "the follower waits" grep -q "routes-666: a change of it waits for confirmation" said
+	until_is "pass drop drop" 45.1.0.1 45.1.0.2 45.1.0.3
+	is "$(get .waiting show)" "[]" "what waits"
+	ends
+}
+
 # As a line of the config file.
 in_the_service() {
 	empty
@@ -447,4 +464,4 @@ random_changes() {
 }
 
 # The gap last: of so many routes ip flush empties no table.
-run_cases what_a_table_does stays_small one_family guards unsaid lost fails grace_ends in_place in_the_service random_changes gap
+run_cases what_a_table_does stays_small one_family guards unsaid lost fails grace_ends in_place on_trial in_the_service random_changes gap

@@ -177,6 +177,14 @@ static uint64_t given_count(const struct ranges *set)
 	return n ? n : ranges_count_prefixes(set);
 }
 
+static int given_pending(struct state *state, struct pending **pending, size_t *n)
+{
+	int err = state_pending(state, pending, n);
+
+	held += *pending != NULL;
+	return err;
+}
+
 static void *given_calloc(size_t n, size_t size)
 {
 	return no_memory ? NULL : calloc(n, size);
@@ -198,11 +206,13 @@ static void given_free(void *array)
 #define guard_much	      given_much
 #define change_zero_given     given_zero
 #define lock_take	      given_take
+#define state_pending	      given_pending
 #define ranges_count_prefixes given_count
 #define calloc(n, size)	      (held += !no_memory, given_calloc(n, size))
 #define free(array)	      given_free(array)
 #define time(to)	      ((void)(to), (time_t)1767225600)
 #include "change/followed.c"
+#undef state_pending
 #undef calloc
 #undef free
 #undef time
@@ -276,9 +286,13 @@ static bool puts_in(const char *words)
 	calls = held = 0;
 	counted = 0;
 	err = followed_put(&context, &follows, &set, &put);
-	printf("= %s%s%s, %llu prefixes, %s came, %s went, generation %llu, spared", err ? reason(err) : "done",
-	       put.changed ? ", changed" : "", put.too_much ? ", too much" : "", (unsigned long long)put.prefixes,
-	       number_text(number, put.came), number_text(more, put.went), put.generation);
+	printf("= %s%s%s%s, %llu prefixes, %s came, %s went, generation %llu, spared", err ? reason(err) : "done",
+	       put.changed ? ", changed" : "", put.too_much ? ", too much" : "",
+	       put.waits > 3590000000000 && put.waits < 3600000000000 ? ", waits as long"
+	       : put.waits					      ? ", waits"
+								      : "",
+	       (unsigned long long)put.prefixes, number_text(number, put.came), number_text(more, put.went),
+	       put.generation);
 	for (size_t i = 0; i < put.spared_n; i++)
 		printf(" %s", prefix_text(number, put.spared[i].addr, -1));
 	putchar('\n');
@@ -418,6 +432,42 @@ static void built(void)
 	puts_in("45.0.0.1");
 }
 
+/* drop: it goes, or what it is changes, unless that is confirmed. */
+static void tries(enum pending_kind kind, bool drop)
+{
+	struct pending one = { .kind = kind, .deadline = TIME_MOST, .due = clock_boot() + 3600000000000 };
+	struct state *state = opened(true);
+
+	snprintf(one.name, sizeof(one.name), "%s", follows.list);
+	if ((drop ? state_pending_drop(state, &one) : state_pending_add(state, &one)) ||
+	    (kind == PENDING_LIST_KIND && state_list_set_kind(state, follows.list, LIST_SHADOW)) || state_commit(state))
+		puts("it does not wait");
+	state_close(state);
+}
+
+static void goes_back(void)
+{
+	struct pending *pending;
+	size_t n;
+	struct state *state = opened(true);
+
+	if (state_pending(state, &pending, &n) || n != 1 || state_pending_undo(state, pending) || state_commit(state))
+		puts("it does not go back");
+	free(pending);
+	state_close(state);
+}
+
+static void on_trial(void)
+{
+	puts_in("45.0.0.1");
+	puts("-- without it");
+	tries(PENDING_LIST, true);
+	puts_in("45.0.0.1 45.0.0.2");
+	goes_back();
+	kept();
+	puts_in("45.0.0.1 45.0.0.2");
+}
+
 static void alone(void)
 {
 	struct context context = own_context;
@@ -436,11 +486,8 @@ static void alone(void)
 static void word_for_word(void)
 {
 	static const struct scene scenes[] = {
-		{ "as it comes", as_it_comes },
-		{ "of others", of_others },
-		{ "needed", needed },
-		{ "built", built },
-		{ "alone", alone },
+		{ "as it comes", as_it_comes }, { "of others", of_others }, { "needed", needed }, { "built", built },
+		{ "on trial", on_trial },	{ "alone", alone },
 	};
 
 	shows_scenes(&shows, scenes, sizeof(scenes) / sizeof(scenes[0]), begin);

@@ -164,6 +164,10 @@ static int given_put(struct context *context, const struct followed *f, struct r
 	now_ms += takes;
 	if (err)
 		return err;
+	if (fails("trial")) {
+		put->waits = 4500000000;
+		return because(-EBUSY, "a change of it waits");
+	}
 	/* One that a guard rail refuses for another reason. */
 	if (fails("guard"))
 		return guard_because("it has grown too much");
@@ -389,11 +393,26 @@ static const struct step leaves_out[] = {
 };
 
 static const struct step tries_again[] = {
-	{ -1, "+192.0.2.1" },	    { -1, "fail put 16 1" },	 { 500, "+192.0.2.2" },
-	{ 500, "fail put 28 1" },   { 1100, "fail put 28 1" },	 { 3100, "fail put 28 1" },
-	{ 7100, "fail put 28 1" },  { 15100, "fail put 28 1" },	 { 31100, "fail put 28 1" },
-	{ 61100, "fail put 28 1" }, { 100000, "fail put 28 1" }, { 200000, "fail guard 1 1" },
-	{ 200000, "+192.0.2.3" },   { 230000, "TERM" },		 END,
+	{ -1, "+192.0.2.1" },
+	{ -1, "fail put 16 1" },
+	{ 500, "+192.0.2.2" },
+	{ 500, "fail put 28 1" },
+	{ 1100, "fail put 28 1" },
+	{ 3100, "fail put 28 1" },
+	{ 7100, "fail put 28 1" },
+	{ 15100, "fail put 28 1" },
+	{ 31100, "fail put 28 1" },
+	{ 61100, "fail put 28 1" },
+	{ 100000, "fail put 28 1" },
+	{ 200000, "fail guard 1 1" },
+	{ 200000, "+192.0.2.3" },
+	{ 220000, "+192.0.2.4" },
+	{ 220000, "fail trial 16 1" },
+	{ 220000, "fail trial 16 1" },
+	{ 220000, "fail trial 16 1" },
+	{ 220000, "fail trial 16 1" },
+	{ 250000, "TERM" },
+	END,
 };
 
 static const struct step too_much[] = {

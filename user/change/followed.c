@@ -15,6 +15,7 @@
 #include "change/guard_until.h"
 #include "change/list_edit.h"
 #include "change/own_addresses.h"
+#include "change/revert_timer.h"
 #include "state/grants.h"
 #include "state/state.h"
 #include "state/until.h"
@@ -124,6 +125,22 @@ static int compare(struct delta *d, const struct ranges *before, const struct ra
 	return ranges_subtract(&d->came, set, before) ?: ranges_subtract(&d->gone, before, set);
 }
 
+/* As what it holds goes back, so would this. *left: how long it waits at least. */
+static int ask_trial(struct state *state, const char *list, int64_t *left)
+{
+	struct pending *pending;
+	size_t n;
+	int err = state_pending(state, &pending, &n);
+
+	for (size_t i = 0; i < n && !err; i++)
+		if (pending[i].kind == PENDING_LIST && !strcmp(pending[i].name, list)) {
+			*left = pending_left(&pending[i], 0) + 1;
+			err = because_it_waits(list);
+		}
+	free(pending);
+	return err;
+}
+
 static int replace(struct change *change, const struct followed *f, struct list_info *list, const struct ranges *before,
 		   const struct ranges *set, const struct delta *d, bool *too_much)
 {
@@ -168,7 +185,9 @@ int followed_put(struct context *context, const struct followed *f, struct range
 		put->went = ranges_count(&delta.gone);
 		put->changed = !known || put->came || put->went;
 	}
-	if (put->changed)
+	if (!err && put->changed)
+		err = ask_trial(change->state, f->list, &put->waits);
+	if (!err && put->changed)
 		err = replace(change, f, &list, &before, set, &delta, &put->too_much);
 	if (!err && change) {
 		put->prefixes = put->changed ? list.prefixes : 0;

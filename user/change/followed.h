@@ -23,6 +23,7 @@ struct followed {
 struct followed_put {
 	bool changed;  /* it was not so already */
 	bool too_much; /* and is refused for that */
+	int64_t waits; /* so does a change of the list, for so many ns: it is refused until then; 0: none does */
 	uint64_t prefixes;
 	ip6 came, went;		    /* addresses */
 	struct own_address *spared; /* what this machine needs, and is not banned therefore */
@@ -32,7 +33,8 @@ struct followed_put {
 
 /*
  * What this machine needs is taken out of the set. -GUARD_REFUSED: the list would ban too much in all, or another
- * guard rail refuses it; what was in force stays. Another -errno likewise. followed_put_free() in any case.
+ * guard rail refuses it; what was in force stays. -EBUSY: a change of the list waits for confirmation, and would undo
+ * this as it goes back. Another -errno likewise. followed_put_free() in any case.
  */
 int followed_put(struct context *context, const struct followed *followed, struct ranges *set,
 		 struct followed_put *put);

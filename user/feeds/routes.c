@@ -149,9 +149,11 @@ static void say_done(struct follower *f, const struct followed_put *put)
 	      number_text(went, put->went), (unsigned long long)put->prefixes, f->from);
 }
 
-/* A failure is said once, and tried again. */
-static void failed(struct follower *f, int err)
+/* A failure is said once, and tried again; at the latest when what is in its way is over. waits: ns; 0: not known. */
+static void failed(struct follower *f, int err, int64_t waits)
 {
+	int64_t over = waits ? waits / 1000000 + 1 : AGAIN_MOST;
+
 	if (!f->again) {
 		warn("%s: %s; what was in force stays, and it is tried again", f->from, reason(err));
 		if (err_is(err, GUARD_REFUSED))
@@ -159,7 +161,7 @@ static void failed(struct follower *f, int err)
 	}
 	list_failed(f->context, f->name, reason(err));
 	f->again = !f->again ? AGAIN_FIRST : 2 * f->again < AGAIN_MOST ? 2 * f->again : AGAIN_MOST;
-	f->next = clock_ms() + f->again;
+	f->next = clock_ms() + (over < f->again ? over : f->again);
 }
 
 static void succeeded(struct follower *f)
@@ -261,7 +263,7 @@ static void put(struct follower *f)
 	f->next = end + (end - began);
 	f->look_at = end + LOOK_MS;
 	if (err) {
-		failed(f, err);
+		failed(f, err, done.waits);
 	} else {
 		f->todo = false;
 		succeeded(f);
