@@ -466,6 +466,13 @@ static void on_trial(void)
 	goes_back();
 	kept();
 	puts_in("45.0.0.1 45.0.0.2");
+	puts("-- it only counts");
+	tries(PENDING_LIST_KIND, false);
+	puts_in("45.0.0.2");
+	refuses = true;
+	puts_in("45.0.0.2 45.0.0.3");
+	goes_back();
+	kept();
 }
 
 static void alone(void)

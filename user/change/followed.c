@@ -141,12 +141,18 @@ static int ask_trial(struct state *state, const char *list, int64_t *left)
 	return err;
 }
 
+/* Or it may again. */
+static int bans(struct state *state, const struct list_info *list)
+{
+	return list->kind == LIST_BAN ? 1 : state_pending_has(state, PENDING_LIST_KIND, list->name);
+}
+
 static int replace(struct change *change, const struct followed *f, struct list_info *list, const struct ranges *before,
 		   const struct ranges *set, const struct delta *d, bool *too_much)
 {
 	char number[NUMBER_TEXT_MAX];
 	bool full = false;
-	int err = list->kind == LIST_BAN && !f->wide ? guard_much(f->list, before, set) : 0;
+	int asks = f->wide ? 0 : bans(change->state, list), err = asks > 0 ? guard_much(f->list, before, set) : asks;
 
 	*too_much = err_is(err, GUARD_REFUSED);
 	list->prefixes = ranges_count_prefixes(set);
