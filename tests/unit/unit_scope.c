@@ -47,6 +47,9 @@ static void words(void)
 		{ "57", NULL, NULL, "57", " --only 57" },
 		{ NULL, "::5,192.0.2.7", NULL, "to 192.0.2.7,::5", " --to ::5,192.0.2.7" },
 		{ NULL, "::/0,0.0.0.0/0", NULL, "to 0.0.0.0/0,::/0", " --to ::/0,0.0.0.0/0" },
+		{ NULL, NULL, "on", "on on", " --on on" },
+		{ NULL, NULL, "to,on", "on on,to", " --on to,on" },
+		{ "udp", "192.0.2.7", "to", "udp to 192.0.2.7 on to", " --only udp --to 192.0.2.7 --on to" },
 		{ "any", NULL, NULL, "", " --only any" },
 		{ "any", "192.0.2.7", NULL, "to 192.0.2.7", " --only any --to 192.0.2.7" },
 	};
@@ -100,10 +103,20 @@ static void wrong(void)
 		{ NULL, NULL, "a b", "--on 'a b': that is no name" },
 		{ NULL, NULL, "sixteen--letters", "--on 'sixteen--letters': that is no name" },
 	};
-	static const char *const none[] = { "tcp to",		"to",	 "on",
-					    "tcp/22 192.0.2.7", "any",	 "to 192.0.2.7 192.0.2.8",
-					    "tcp  udp",		"tcp/x", " ",
-					    "tcp on eth0 to",	"up" };
+	static const char *const none[] = { "to on eth0",
+					    "on to 192.0.2.7",
+					    "on on on",
+					    "tcp to",
+					    "to",
+					    "on",
+					    "tcp/22 192.0.2.7",
+					    "any",
+					    "to 192.0.2.7 192.0.2.8",
+					    "tcp  udp",
+					    "tcp/x",
+					    " ",
+					    "tcp on eth0 to",
+					    "up" };
 	struct scope s;
 
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {

@@ -272,7 +272,7 @@ void scope_options(char *text, size_t size, const struct scope *scope)
 int scope_parse(struct scope *scope, const char *text)
 {
 	char copy[SCOPE_TEXT_MAX], *word, *next = copy;
-	int (*add)(struct scope *, const char *) = scope_add_only;
+	int (*add)(struct scope *, const char *) = NULL;
 	int err = 0;
 
 	*scope = (struct scope){ 0 };
@@ -281,13 +281,16 @@ int scope_parse(struct scope *scope, const char *text)
 	if (strlen(text) >= sizeof(copy))
 		return because(-EINVAL, "a scope has no more than %zu letters", sizeof(copy) - 1);
 	memcpy(copy, text, strlen(text) + 1);
+	/* An interface may be called as these words are. */
 	while (!err && (word = strsep(&next, " "))) {
-		if (!strcmp(word, "to"))
+		if (add)
+			err = add(scope, word), add = NULL;
+		else if (!strcmp(word, "to"))
 			add = scope_add_to;
 		else if (!strcmp(word, "on"))
 			add = scope_add_on;
 		else
-			err = add ? add(scope, word) : -EINVAL, add = NULL;
+			err = word == copy ? scope_add_only(scope, word) : -EINVAL;
 	}
 	if (!err && (add || scope->any))
 		err = because(-EINVAL, "'%s' is no scope", text);
