@@ -3,6 +3,7 @@
 #include <errno.h>
 
 #include "base/log.h"
+#include "base/words.h"
 #include "ktap.h"
 #include "sets/address.h"
 #include "sets/scope.h"
@@ -50,11 +51,13 @@ static void words(void)
 		{ NULL, NULL, "on", "on on", " --on on" },
 		{ NULL, NULL, "to,on", "on on,to", " --on to,on" },
 		{ "udp", "192.0.2.7", "to", "udp to 192.0.2.7 on to", " --only udp --to 192.0.2.7 --on to" },
+		{ NULL, NULL, "#a,b'c,d\"e,f\\g#", "on #a,b'c,d\"e,f\\g#", " --on \\#a,b\\'c,d\\\"e,f\\\\g\\#" },
 		{ "any", NULL, NULL, "", " --only any" },
 		{ "any", "192.0.2.7", NULL, "to 192.0.2.7", " --only any --to 192.0.2.7" },
 	};
 	char text[SCOPE_TEXT_MAX], options[SCOPE_TEXT_MAX];
 	struct scope s, again;
+	struct words split;
 
 	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
 		int err = add(&s, known[i].only, known[i].to, known[i].on);
@@ -63,6 +66,11 @@ static void words(void)
 		CHECK(!err && scope_text(text, &s) && !strcmp(text, known[i].text) &&
 			      !strcmp(options, known[i].options),
 		      "%zu: %d, '%s', '%s'", i, err, text, options);
+		CHECK(!words_split(&split, options) &&
+			      split.n == 2 * (!!known[i].only + !!known[i].to + !!known[i].on) &&
+			      (!known[i].on || !strcmp(split.words[split.n - 1], known[i].on)),
+		      "%zu: '%s' are other words", i, options);
+		words_free(&split);
 		err = scope_parse(&again, text);
 		CHECK(!err && scope_text(options, &again) && !strcmp(options, text), "'%s' is read as '%s'", text,
 		      options);

@@ -236,7 +236,23 @@ static void put_rule(struct text *t, const char *before, const struct scope_rule
 	put(t, before, word);
 }
 
-static void put_all(struct text *t, const struct scope *s, const char *only, const char *to, const char *on)
+/* Of a command line, where these mean something (base/words.h). */
+static void put_word(struct text *t, const char *before, const char *name)
+{
+	char word[2 * SCOPE_IFNAME];
+	size_t n = 0;
+
+	for (; *name; name++) {
+		if (strchr("\"'\\#\t\n\v\f\r", *name))
+			word[n++] = '\\';
+		word[n++] = *name;
+	}
+	word[n] = '\0';
+	put(t, before, word);
+}
+
+static void put_all(struct text *t, const struct scope *s, const char *only, const char *to, const char *on,
+		    void (*put_name)(struct text *, const char *, const char *))
 {
 	char word[PREFIX_TEXT_MAX];
 
@@ -245,7 +261,7 @@ static void put_all(struct text *t, const struct scope *s, const char *only, con
 	for (size_t i = 0; i < s->to_n; i++)
 		put(t, i ? "," : to, prefix_text(word, s->to[i].first, (int)s->to[i].length));
 	for (size_t i = 0; i < s->on_n; i++)
-		put(t, i ? "," : on, s->on[i]);
+		put_name(t, i ? "," : on, s->on[i]);
 }
 
 bool scope_text(char text[SCOPE_TEXT_MAX], const struct scope *scope)
@@ -255,7 +271,7 @@ bool scope_text(char text[SCOPE_TEXT_MAX], const struct scope *scope)
 
 	text[0] = '\0';
 	tidy(&s);
-	put_all(&t, &s, "", s.only_n ? " to " : "to ", s.only_n || s.to_n ? " on " : "on ");
+	put_all(&t, &s, "", s.only_n ? " to " : "to ", s.only_n || s.to_n ? " on " : "on ", put);
 	return t.n < SCOPE_TEXT_MAX;
 }
 
@@ -266,7 +282,7 @@ void scope_options(char *text, size_t size, const struct scope *scope)
 	text[0] = '\0';
 	if (scope->any)
 		put(&t, " --only ", "any");
-	put_all(&t, scope, " --only ", " --to ", " --on ");
+	put_all(&t, scope, " --only ", " --to ", " --on ", put_word);
 }
 
 int scope_parse(struct scope *scope, const char *text)

@@ -12,11 +12,12 @@
 
 #include "sets/prefixes.h"
 
-#define SCOPE_TEXT_MAX 1024
-#define SCOPE_RULES    64 /* a list's, of each kind */
-#define SCOPE_TO       32
-#define SCOPE_ON       16
-#define SCOPE_IFNAME   16
+#define SCOPE_TEXT_MAX	  1024
+#define SCOPE_RULES	  64 /* a list's, of each kind */
+#define SCOPE_TO	  32
+#define SCOPE_ON	  16
+#define SCOPE_IFNAME	  16
+#define SCOPE_OPTIONS_MAX (SCOPE_TEXT_MAX + SCOPE_ON * SCOPE_IFNAME) /* names with a backslash before each letter */
 
 struct scope {
 	struct scope_rule {

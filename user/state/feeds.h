@@ -25,7 +25,7 @@ static const char *const feed_then_names[] = { "keep", "shadow", "drop" };
 struct feed {
 	char list[LIST_NAME_MAX + 7]; /* with " before", where it waits */
 	char url[FETCH_URL_MAX];
-	char options[128 + 3 * WHERE_MAX + SCOPE_TEXT_MAX]; /* of load, as on a command line: how its text is read */
+	char options[128 + 3 * WHERE_MAX + SCOPE_OPTIONS_MAX]; /* of load, as on a command line: how its text is read */
 	char headers[PATH_MAX]; /* the file of header lines, from the root; empty: none. Never what is in it */
 	char key[PATH_MAX];	/* that signs it, as it was given; empty: nobody has to */
 	bool insecure, lan;

@@ -10,7 +10,7 @@ struct source {
 	char list[LIST_NAME_MAX];
 	char path[PATH_MAX]; /* from the root, as it was given: symbolic links are kept as such. Empty: no file */
 	char stamp[SOURCE_STAMP_MAX];
-	char options[128 + 3 * WHERE_MAX + SCOPE_TEXT_MAX]; /* of load, as on a command line */
+	char options[128 + 3 * WHERE_MAX + SCOPE_OPTIONS_MAX]; /* of load, as on a command line */
 };
 
 /* Does the list hold this version of this file, read with these options? No, if the state cannot be read. */
