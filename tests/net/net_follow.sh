@@ -262,8 +262,33 @@ begins_again() {
 	grep -q 'sh ended with status 3' service.err || fail "$(cat service.err)"
 }
 
+# A command that ignores the signal by which it is to end: neither the service nor its SIGHUP waits for it.
+does_not_end() {
+	local n
+
+	for n in 1 2; do
+		printf '%s\n' "trap '' TERM" "echo \$\$ >pid$n; echo +45.0.0.$n 1h; exec sleep 1000" >deaf$n
+	done
+	printf 'follow exec -- sh %s\n' deaf1 deaf2 >conf
+	"$XDP_BLOOM" run --config conf >/dev/null 2>service.err &
+	service=$!
+	wait_until "a ban by each" banned_by_each 2>/dev/null
+	echo 'follow exec -- sh deaf1' >conf
+	kill -HUP $service
+	wait_until "the end of the one whose line is gone" gone "$(cat pid2)"
+	gone "$(cat pid1)" && fail "the other one has ended, too"
+	kill -TERM $service
+	end_of $service
+	is "$?" 0 "the status of the service"
+	gone "$(cat pid1)" || fail "the command runs on"
+}
+
+banned_by_each() {
+	[ "$(verdict 45.0.0.1) $(verdict 45.0.0.2)" = "drop drop" ]
+}
+
 ends_twice() {
 	[ "$(grep -c 'it begins again in' service.err)" -ge 2 ]
 }
 
-run_cases what_a_line_does begins_again bad_lines one_of_many pipes_and_commands stalls waits_for_others killed
+run_cases what_a_line_does begins_again does_not_end bad_lines one_of_many pipes_and_commands stalls waits_for_others killed

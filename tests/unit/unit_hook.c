@@ -2,6 +2,7 @@
 /* The program for events: what it is told, one after the other; one that hangs, that is gone, and no process to be had.
  */
 #include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>

@@ -10,13 +10,16 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/close_fd.h"
 #include "base/log.h"
 #include "base/stop.h"
 #include "ktap.h"
@@ -47,6 +50,25 @@ static ssize_t given_read(int fd, void *to, size_t n)
 	return errno ? -1 : read(fd, to, n);
 }
 
+/* Is there a terminal? */
+static bool terminal;
+
+static int given_open(const char *path, int flags)
+{
+	bool is_terminal = !strcmp(path, "/dev/tty");
+
+	errno = ENXIO;
+	return is_terminal && !terminal ? -1 : open(is_terminal ? "/dev/null" : path, flags);
+}
+
+static bool no_pidfd;
+
+static long given_syscall(long number, pid_t pid, unsigned int flags)
+{
+	errno = EPERM;
+	return no_pidfd ? -1 : syscall(number, pid, flags);
+}
+
 static int64_t given_ms(void)
 {
 	return now_given ?: clock_ms();
@@ -63,7 +85,11 @@ static pid_t given_waitpid(pid_t pid, int *status, int flags)
 #define send	 given_send
 #define read	 given_read
 #define clock_ms given_ms
+#define open	 given_open
+#define syscall	 given_syscall
 #include "feeds/stream.c"
+#undef open
+#undef syscall
 #undef malloc
 #undef waitpid
 #undef send
@@ -745,6 +771,7 @@ static void ends_of_pipes(void)
 	CHECK(n == 2, "%d ends are open", n);
 	CHECK((fcntl(s.in, F_GETFL) & O_ACCMODE) == O_RDONLY && (fcntl(s.out, F_GETFL) & O_ACCMODE) == O_WRONLY,
 	      "another end");
+	expect(&s, NULL);
 	CHECK(!closed(&s) && !is_open(s.in) && !is_open(s.out) && next_fd() == first, "something is left");
 }
 
@@ -885,6 +912,103 @@ static void stopped(void)
 	CHECK(waitpid(s.child, NULL, WNOHANG) < 0 && errno == ECHILD, "it is still there");
 }
 
+static pid_t number(struct stream *s)
+{
+	size_t length;
+	char *line = next_line(s, &length);
+
+	return line ? (pid_t)strtol(line, NULL, 10) : 0;
+}
+
+static struct stream runs(const char *script)
+{
+	char *const command[] = { "sh", "-c", (char *)(uintptr_t)script, NULL };
+
+	return opened(NULL, command, 0);
+}
+
+static void ends_it(struct stream *s)
+{
+	int64_t began = clock_ms();
+
+	stop_asked = SIGTERM;
+	CHECK(!closed(s), "its status is another's doing");
+	stop_asked = 0;
+	CHECK(waitpid(s->child, NULL, WNOHANG) < 0 && errno == ECHILD, "it is still there");
+	CHECK(clock_ms() - began < 20000, "it takes %d ms", (int)(clock_ms() - began));
+}
+
+/* It is ended by that signal. */
+static void ended_by(pid_t pid, int signal)
+{
+	int status = 0;
+
+	CHECK(pid > 0 && waitpid(pid, &status, 0) == pid && WIFSIGNALED(status) && WTERMSIG(status) == signal,
+	      "process %d, status %x", (int)pid, (unsigned int)status);
+}
+
+static void asks_to_end(void)
+{
+	stop_asked = SIGTERM;
+}
+
+/* A command that does not end when it is asked to is killed, and what it has started with it. */
+static void does_not_end(void)
+{
+	siginfo_t info;
+	struct stream s;
+	pid_t started;
+	int status;
+
+	NEEDED(!prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0));
+	for (terminal = false;; terminal = true) {
+		s = runs("trap '' TERM; echo one; exec sleep 1000");
+		expect(&s, "one");
+		CHECK((getpgid(s.child) == s.child) == !terminal, "it is in another group");
+		ends_it(&s);
+		s = runs("echo one; exec sleep 1000");
+		expect(&s, "one");
+		kill(s.child, SIGSTOP);
+		CHECK(!waitid(P_PID, (id_t)s.child, &info, WSTOPPED | WNOWAIT), "it does not stop");
+		ends_it(&s);
+		if (terminal)
+			break;
+	}
+	terminal = false;
+	s = runs("trap '' TERM; sleep 1000 & echo $!; wait");
+	started = number(&s);
+	ends_it(&s);
+	ended_by(started, SIGKILL);
+	/* It has time to end, also where the shell has ended. */
+	s = runs(
+		"trap 'exit 1' TERM; sh -c 'trap \"sleep 0.1; kill -HUP $$\" TERM; echo $$; while :; do sleep 0.02; done' & wait");
+	started = number(&s);
+	ends_it(&s);
+	ended_by(started, SIGHUP);
+	/* It has said all, and runs on. */
+	s = runs("exec >&-; trap '' TERM; exec sleep 1000");
+	expect(&s, NULL);
+	on_wait = asks_to_end;
+	CHECK(!closed(&s) && stop_asked, "its status is another's doing");
+	on_wait = NULL;
+	stop_asked = 0;
+	CHECK(waitpid(s.child, NULL, WNOHANG) < 0 && errno == ECHILD, "it is still there");
+	/* It goes on, and nobody reads it any more. */
+	s = runs("echo one; exec sleep 1000");
+	expect(&s, "one");
+	status = closed(&s);
+	CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM, "status %x", (unsigned int)status);
+	no_pidfd = true;
+	s = runs("exec >&-; exit 3");
+	expect(&s, NULL);
+	CHECK(WEXITSTATUS(closed(&s)) == 3, "another status");
+	s = runs("trap '' TERM; echo one; exec sleep 1000");
+	expect(&s, "one");
+	ends_it(&s);
+	no_pidfd = false;
+	NEEDED(!prctl(PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0));
+}
+
 static void how_long_it_waits(void)
 {
 	static const struct {
@@ -1008,6 +1132,7 @@ int main(void)
 		{ "stalled", stalled },
 		{ "read late", reads_late },
 		{ "stopped", stopped },
+		{ "does not end", does_not_end },
 		{ "signals", signals },
 		{ "a large pipe", large_pipe },
 		{ "lines before the end", lines_before_the_end },
@@ -1021,7 +1146,7 @@ int main(void)
 	};
 	int status;
 
-	alarm(30); /* nothing here waits for long */
+	alarm(60); /* nothing here waits for long */
 	snprintf(directory, sizeof(directory), "%s/unit_stream.XXXXXX", getenv("TMPDIR") ?: "/tmp");
 	if (!mkdtemp(directory))
 		return KTAP_FAIL;

@@ -11,9 +11,11 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/child.h"
 #include "base/clean_text.h"
 #include "base/clock.h"
 #include "base/close_fd.h"
@@ -44,10 +46,21 @@ static int open_path(struct stream *s, const char *path)
 	return 0;
 }
 
-__attribute__((noreturn)) static void become(char *const *command, int in, int out)
+/* There a command may ask for a password, and is ended by the keys that end this process. */
+static bool on_terminal(void)
+{
+	int fd = open("/dev/tty", O_RDONLY | O_CLOEXEC);
+
+	close_fd(fd);
+	return fd >= 0;
+}
+
+__attribute__((noreturn)) static void become(const struct stream *s, char *const *command, int in, int out)
 {
 	sigset_t none;
 
+	if (s->apart)
+		setpgid(0, 0);
 	signal(SIGPIPE, SIG_DFL);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
@@ -60,6 +73,7 @@ static int start(struct stream *s, char *const *command)
 {
 	int lines[2] = { -1, -1 }, acknowledged[2] = { -1, -1 };
 
+	s->apart = !on_terminal();
 	if (pipe2(lines, O_CLOEXEC) || pipe2(acknowledged, O_CLOEXEC) || (s->child = fork()) < 0) {
 		int err = because(-errno, "%s: %s", command[0], strerror(errno));
 
@@ -71,7 +85,9 @@ static int start(struct stream *s, char *const *command)
 		return err;
 	}
 	if (!s->child)
-		become(command, acknowledged[0], lines[1]);
+		become(s, command, acknowledged[0], lines[1]);
+	if (s->apart)
+		setpgid(s->child, 0); /* the child does it, too: one of them is first */
 	close(lines[1]);
 	close(acknowledged[0]);
 	s->in = lines[0];
@@ -440,6 +456,22 @@ void stream_refuse(struct stream *s, unsigned long long number, const char *line
 	}
 }
 
+/* Whoever ends before it does ends it, whatever it is at. Its status. */
+static int end_of_command(const struct stream *s)
+{
+	struct pollfd ended = { .fd = (int)syscall(SYS_pidfd_open, s->child, 0), .events = POLLIN };
+	int status = 0;
+
+	while (ended.fd >= 0 && s->ended && !stop_asked && poll(&ended, 1, 0) < 1)
+		stop_poll(&ended, 1, NULL);
+	close_fd(ended.fd);
+	if (stop_asked || !s->ended)
+		return child_end(s->child, s->apart);
+	while (waitpid(s->child, &status, 0) < 0 && errno == EINTR)
+		;
+	return status;
+}
+
 int stream_close(struct stream *s)
 {
 	int64_t end = clock_ms() + PATIENCE_MS;
@@ -456,10 +488,7 @@ int stream_close(struct stream *s)
 	if (s->child) {
 		close_fd(s->in);
 		close_fd(s->out);
-		if (stop_asked)
-			kill(s->child, SIGTERM);
-		while (waitpid(s->child, &status, 0) < 0 && errno == EINTR)
-			;
+		status = end_of_command(s);
 	} else if (s->in != STDIN_FILENO) {
 		close_fd(s->in);
 	}

@@ -14,6 +14,7 @@ struct stream {
 	const char *name, *path; /* path: a named pipe, which is opened again at its end */
 	int in, out;		 /* out: what is acknowledged goes there; or -1 */
 	pid_t child;		 /* 0: none */
+	bool apart;		 /* it has a process group of its own */
 	bool json, ended, skips; /* skips: the rest of a line that is too long */
 	bool shared; /* one of several that come through a socket: it is told what is refused, and a stall is its own */
 	bool refused; /* the caller's: a guard rail did lately */

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <jansson.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,13 +10,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/child.h"
 #include "base/clock.h"
 #include "base/close_fd.h"
 #include "base/context.h"
 #include "base/trusted_dir.h"
 
 #define HOOK_SECONDS 60
-#define HOOK_END_MS  1000 /* for the program to end when the service ends */
 
 void hook_begin(struct hook *h, const struct context *context, const char *program)
 {
@@ -114,18 +113,7 @@ void hook_turn(struct hook *h)
 
 void hook_end(struct hook *h)
 {
-	pid_t pid = 0;
-
-	if (h->running > 0) {
-		kill(-h->running, SIGTERM);
-		for (int64_t until = clock_ms() + HOOK_END_MS; !pid && clock_ms() < until;) {
-			pid = waitpid(h->running, NULL, WNOHANG);
-			if (!pid)
-				poll(NULL, 0, 10);
-		}
-		kill(-h->running, SIGKILL);
-		if (!pid)
-			waitpid(h->running, NULL, 0);
-	}
+	if (h->running > 0)
+		child_end(h->running, true);
 	h->running = 0;
 }
