@@ -447,4 +447,21 @@ let_go_with_all() {
 	is "$(get length bans)" 0 "live bans"
 }
 
-run_cases becomes_live climbs needed others alone_in_the_kernel by_two_interfaces stopped many needed_and_trusted trusted_host beside_an_image needed_again needed_at_once guards_says_it let_go_alone let_go_with_all
+waits_no_more() {
+	[ "$(get '.waiting | length' show)" = 0 ]
+}
+
+# A ban on trial has ended by itself, and its trial waits: what the detector bans of it meanwhile stays.
+beside_a_trial() {
+	banning 203.0.113.7
+	ready
+	bloom add 203.0.113.7 --ttl 1s --confirm 8s
+	wait_until "the end of that ban" has_event expired 1
+	offend
+	wait_until "a live ban" banned_are 203.0.113.7
+	wait_until "the end of the trial" waits_no_more
+	is "$(banned)" 203.0.113.7 "whom the detector bans"
+	verdicts 203.0.113.7=drop
+}
+
+run_cases becomes_live climbs needed others alone_in_the_kernel by_two_interfaces stopped many needed_and_trusted trusted_host beside_an_image needed_again needed_at_once guards_says_it let_go_alone let_go_with_all beside_a_trial

@@ -365,6 +365,39 @@ static void on_trial(void)
 	}
 }
 
+/* What the detector bans while a change of an agent's ban waits stays, be it in force or behind that. */
+static void beside_a_trial(void)
+{
+	struct pending waits = { .kind = PENDING_BAN, .deadline = 4000000000 };
+	char why[BAN_REASON_MAX];
+	struct ban ban;
+
+	prefix_text(waits.name, (struct addr){ 0xc6336407, 4 }, 32);
+	for (int i = 0; i < 8; i++) {
+		int seconds = i & 4 ? 300 : i & 2 ? 1800 : 7200, behind = seconds < 600 && i & 1 ? 600 : seconds;
+
+		begin();
+		ENOUGH(!order(false, 3600));
+		if (i & 1)
+			add(600, "mine");
+		ENOUGH(!state_pending_add(change.state, &waits));
+		ban = (struct ban){ at.first, at.length, .added = time(NULL), .reason = "on trial" };
+		ban.expires = ban.added + 60;
+		ENOUGH(!account_own_put(&change, &ban));
+		ban.expires = ban.added + seconds;
+		strcpy(ban.reason, "detector: syn");
+		ENOUGH(!account_own_put(&change, &ban) && !state_ban_stays(change.state, &ban));
+		goes_on(i % 3);
+		ENOUGH(!state_pending_undo(change.state, &waits));
+		CHECK(near(left(why), seconds < 3600 ? 3600 : seconds) && is_theirs(why) == (seconds < 3600),
+		      "%d: %d s, '%s'", i, left(why), why);
+		order(true, 3600);
+		CHECK(near(left(why), behind) && !strcmp(why, behind == 600 ? "mine" : "detector: syn"),
+		      "%d, and taken back: %d s, '%s'", i, left(why), why);
+		end();
+	}
+}
+
 /* The clock of a machine that has none is set after a ban: after the next start the agent's would end before. */
 static void agents_ends_first(void)
 {
@@ -762,6 +795,7 @@ static const struct ktap_case cases[] = {
 	{ "taken out by hand", taken_out },
 	{ "taken out after a reboot", after_a_reboot },
 	{ "a ban on trial", on_trial },
+	{ "beside a ban on trial", beside_a_trial },
 	{ "the agent's ends first", agents_ends_first },
 	{ "at random", at_random },
 	{ "the detector's word", detectors },

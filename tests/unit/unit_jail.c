@@ -18,6 +18,7 @@
 #include "state/events.h"
 #include "state/limits.h"
 #include "state/settings.h"
+#include "state/state.h"
 #include "state/strikes.h"
 
 #include "own_state.h"
@@ -490,6 +491,26 @@ static void without_random(void)
 	no_random = false;
 }
 
+/* It is banned for a while, unless that is not confirmed; that has ended by itself. */
+static void on_trial(void)
+{
+	struct pending waits = { .kind = PENDING_BAN, .name = "203.0.113.7", .deadline = 4000000000 };
+	struct ban is = { .first = { 0xcb007107, 4 }, .length = 32, .added = 1, .reason = "on trial" };
+	struct state *s = opened(true);
+	bool renewed;
+
+	ENOUGH(!state_pending_add(s, &waits) && !state_ban_put(s, &is, &renewed) && !state_commit(s));
+	state_close(s);
+	ends(0xcb007107);
+	none();
+	add4(0xcb007107, 3000, C(SYN));
+	moves();
+	s = opened(true);
+	CHECK(!state_pending_undo(s, &waits) && !state_ban_get(s, is.first, 32, &is), "it is lost: %s", log_last());
+	printf("banned: %s\n", is.reason);
+	state_close(s);
+}
+
 static int move_some(void)
 {
 	struct change change = { .context = &own_context, .state = opened(true) };
@@ -571,6 +592,7 @@ static void word_for_word(void)
 	tell("the longest reason", longest);
 	tell("only some", only_some);
 	tell("who is", who_is);
+	tell("on trial", on_trial);
 	tell("each call fails", each_call_fails);
 }
 

@@ -293,6 +293,7 @@ static int ban(struct moving *m, const struct suspect_seen *suspect, const struc
 	write_reason(one->ban.reason, m, suspect, one->strikes);
 	jail->n++;
 	return account_own_put(m->change, &one->ban)
+		       ?: state_ban_stays(m->change->state, &one->ban)
 		       ?: state_strike_put(m->change->state,
 					   &(struct strike){ p->first, p->length, one->strikes, one->ban.expires });
 }

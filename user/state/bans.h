@@ -54,6 +54,8 @@ int state_ban_put(struct state *state, const struct ban *ban, bool *renewed);
 /* The ban of exactly this prefix; -ENOENT where there is none. */
 int state_ban_get(struct state *state, struct addr first, unsigned int length, struct ban *ban);
 int state_ban_drop(struct state *state, struct addr first, unsigned int length);
+/* Where a change of the ban of that prefix waits for confirmation, this one stays whatever becomes of it. */
+int state_ban_stays(struct state *state, const struct ban *ban);
 /* The widest ban in force that holds this prefix whole and is wider; -ENOENT where there is none. */
 int state_ban_around(struct state *state, struct addr first, unsigned int length, int64_t now, struct ban *ban);
 

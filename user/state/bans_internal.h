@@ -57,6 +57,7 @@ struct prefix;
 int state_behind_ban_wait(struct state *state, const struct prefix *prefix);
 int state_behind_ban_back(struct state *state, const struct prefix *prefix);
 int state_behind_ban_forget(struct state *state, const struct prefix *prefix);
+int state_behind_ban_stays(struct state *state, const struct ban *ban);
 
 /* A condition: one row of bans or what is said ends later than the other. */
 #define ROW_ENDS_LATER(a, b)                                                                                        \

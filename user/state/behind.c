@@ -236,3 +236,23 @@ int state_behind_ban_back(struct state *state, const struct prefix *p)
 			: of_prefix(state, "DELETE FROM behind" OF_PREFIX " AND waits = 0", p)
 				  ?: of_prefix(state, "UPDATE behind SET waits = 0" OF_PREFIX " AND waits", p);
 }
+
+/* What the change goes back to is the agent's ban that ends later, or this one, behind which nothing is. */
+int state_behind_ban_stays(struct state *state, const struct ban *ban)
+{
+	const struct prefix p = { ban->first, ban->length };
+	sqlite3_stmt *stmt =
+		state_prepare(state,
+			      "INSERT INTO behind (" COLUMNS ") SELECT ?1, ?2, ?3, 1, ?4, ?5, ?6, ?7 FROM ban_before"
+			      " WHERE family = ?1 AND length = ?2 AND first = ?3 AND reason" AS_AGENTS ENDS_LAST);
+	int err = state_write_ban(state, stmt, ban);
+
+	sqlite3_finalize(stmt);
+	state->behind = BEHIND_UNKNOWN;
+	return err
+		       ?: of_prefix(state,
+				    "DELETE FROM behind AS o" OF_PREFIX
+				    " AND waits AND NOT EXISTS (SELECT 1 FROM ban_before" SAME " AND reason" AS_AGENTS
+				    ")",
+				    &p);
+}

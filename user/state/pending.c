@@ -184,6 +184,23 @@ static int undo_ban(struct state *s, const char *name)
 	       state_own_changed(s, &p, NULL, false);
 }
 
+int state_ban_stays(struct state *s, const struct ban *ban)
+{
+	char name[PREFIX_TEXT_MAX];
+	int waits = state_pending_has(s, PENDING_BAN, prefix_text(name, ban->first, (int)ban->length)), err;
+	sqlite3_stmt *stmt;
+
+	if (waits <= 0)
+		return waits;
+	stmt = state_prepare(s, "INSERT INTO ban_before (family, length, first, added, expires, reason, due)"
+				" VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (family, length, first) DO UPDATE SET"
+				" added = excluded.added, expires = excluded.expires, reason = excluded.reason,"
+				" due = excluded.due WHERE " ROW_ENDS_LATER("excluded", "ban_before"));
+	err = state_write_ban(s, stmt, ban);
+	sqlite3_finalize(stmt);
+	return err ?: state_behind_ban_stays(s, ban);
+}
+
 /* One that is to be filtered already, and is not. */
 static int keep_interface(struct state *s, const char *label)
 {
