@@ -818,6 +818,62 @@ taken_beside_a_trial() {
 	bloom disallow 198.51.100.7
 }
 
+# What is out on trial comes back, and is granted then: that is not now, and no other packets.
+beside_a_trial() {
+	local address=45.0.0.254 it="bans 45.0.0.254, a gateway in use (route table 254)" first trial line
+
+	veth 0
+	ip addr add 45.0.0.1/24 dev edge0
+	ip route add default via $address
+	echo $address >it
+	printf '%s\n' 198.51.100.{1..9} >other
+	bloom load other other
+	while IFS='|' read -r first trial line; do
+		# shellcheck disable=SC2086 # words
+		bloom $first --force
+		# shellcheck disable=SC2086
+		bloom $trial --confirm 1h
+		bloom load other other
+		# shellcheck disable=SC2086
+		refused "$it" $line
+		bloom rotate
+		bloom add 198.51.100.77
+		# shellcheck disable=SC2086
+		bloom $line --force
+		bloom rotate
+		bloom flush
+		bloom load other other
+	done <<-TRIALS
+		load a it|unload a|load b it
+		load a it|shadow a|add $address
+		load a it|load a other --big-change|load b it --only tcp/22
+		load a it --only tcp/80|unload a|load b it --only tcp/22
+		add $address|add $address --replace --ttl 1|load b it
+	TRIALS
+	bloom flush
+	bloom image make other.image other
+	bloom add $address --force
+	bloom load --image other.image --force --confirm 1h
+	refused "$it" add $address
+	bloom add 198.51.100.78
+	bloom flush
+	# What nobody was asked about: it became a need later.
+	ip route del default
+	bloom load a it --only tcp/80
+	ip route add default via $address
+	bloom allow $address --confirm 1h
+	refused "$address, a gateway in use (route table 254), would be banned when what waits" load b it --only tcp/22
+	bloom load b it --only tcp/80
+	bloom flush
+	# Nothing is in force.
+	bloom load a it --only tcp/80 --force
+	rm -r "$XDP_BLOOM_BPFFS"
+	refused "$it" load b it --only tcp/22
+	bloom load b it --only tcp/80
+	bloom restore
+	verdicts $address=drop
+}
+
 # What an exception lets through, or a setting, that waits to be confirmed is not let through for good; nor is granted for
 # good what --force granted for what waits.
 what_goes_back() {
@@ -884,4 +940,4 @@ is_open() {
 	[ "$(xdp_id "$1")" = none ]
 }
 
-run_cases shows_all of_a_long_table by_a_liar by_three_who_stall what_may_not_be_read what_is_hidden table by_the_service spares_at_boot spares_beside_a_trial grants_come_back grants_by_lines embedded by_no_chance for_a_while what_goes_back taken_beside_a_trial
+run_cases shows_all of_a_long_table by_a_liar by_three_who_stall what_may_not_be_read what_is_hidden table by_the_service spares_at_boot spares_beside_a_trial grants_come_back grants_by_lines embedded by_no_chance for_a_while beside_a_trial what_goes_back taken_beside_a_trial

@@ -137,12 +137,14 @@ static bool is(const char *text, struct addr addr)
 	return text && !strcmp(text, prefix_text(own, addr, -1));
 }
 
-static int given_endless(struct state *state, const struct own_address *own, size_t n, bool *is_endless)
+static int given_anyway(struct state *state, const struct own_address *own, size_t n, const char *scope, bool *anyway)
 {
 	if (state != changes.state)
 		puts("  of others");
+	if (*scope)
+		printf("  asked for %s\n", scope);
 	for (size_t i = 0; i < n; i++)
-		is_endless[i] = is(without_end, own[i].addr);
+		anyway[i] = is(without_end, own[i].addr);
 	return call("which have no end");
 }
 
@@ -201,7 +203,7 @@ static void given_free(void *array)
 #define change_commit	      given_commit
 #define list_edit	      given_edit
 #define own_addresses	      given_own
-#define guard_endless	      given_endless
+#define guard_anyway	      given_anyway
 #define state_granted	      given_granted
 #define guard_much	      given_much
 #define change_zero_given     given_zero
@@ -336,7 +338,7 @@ static void as_it_comes(void)
 	kept();
 }
 
-static void holds(const char *name, enum list_kind kind, const char *words)
+static void holds_of(const char *name, enum list_kind kind, const char *scope, const char *words)
 {
 	struct list_info list = {
 		.kind = kind, .addresses = "1", .source = "a; 'source'", .loaded = "2026-01-01T00:00:00Z"
@@ -346,11 +348,17 @@ static void holds(const char *name, enum list_kind kind, const char *words)
 
 	set_of(&set, words);
 	snprintf(list.name, sizeof(list.name), "%s", name);
+	snprintf(list.scope, sizeof(list.scope), "%s", scope);
 	list.prefixes = set.n4;
 	if (state_list_put(state, &list, &set) || state_commit(state))
 		puts("it is not kept");
 	state_close(state);
 	ranges_free(&set);
+}
+
+static void holds(const char *name, enum list_kind kind, const char *words)
+{
+	holds_of(name, kind, "", words);
 }
 
 static void of_others(void)
@@ -391,6 +399,11 @@ static void needed(void)
 	puts("-- all of it");
 	puts_in("2001:db8::1");
 	kept();
+	puts("-- of a scope");
+	empty_directory();
+	follows.source = "a; 'source'";
+	holds_of("routes", LIST_BAN, "tcp/22", "45.0.0.9");
+	puts_in("45.0.0.9");
 }
 
 static void built(void)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Is what is needed dropped for longer than before? On each side of each bound, by lists and bans and by an image, one
- * that waits, too; and where what was, or what is, cannot be read. The states are made up.
+ * Is what is needed dropped at a time at which it was not? On each side of each bound, by lists and bans and by an
+ * image, one that waits, too; and where what was, or what is, cannot be read. The states are made up.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -12,6 +12,7 @@
 #include "change/own_addresses.h"
 #include "image/image.h"
 #include "ktap.h"
+#include "sets/scope.h"
 #include "state/kept_image.h"
 #include "state/settings.h"
 #include "state/state.h"
@@ -23,8 +24,9 @@ static char now_is, was_is; /* their addresses are two states */
 #define NOW ((struct state *)(void *)&now_is)
 #define WAS ((struct state *)(void *)&was_is)
 
+/* All packets until then, and some from then (0: now) until then. */
 struct ends {
-	int64_t all, some;
+	int64_t all, some, from;
 };
 
 /*
@@ -55,14 +57,28 @@ static int call(const struct state *state, const char *name)
 	return fails && !strcmp(fails, name) && (!fails_in || fails_in == state) ? fails_with : 0;
 }
 
-static int given_until(struct state *state, const struct addr *addrs, size_t n, struct until *until)
+static int given_until(struct state *state, const struct addr *addrs, size_t n, struct untils *untils)
 {
+	static const struct scope ssh = { .only = { { 6, 22, 22 } }, .only_n = 1 };
+	const struct says *says = of(state);
+
+	*untils = (struct untils){ .of = calloc(n, sizeof(*untils->of)),
+				   .n = n,
+				   .scopes = calloc(2, sizeof(*untils->scopes)),
+				   .scopes_n = 2,
+				   .image = says->whole ? UNTIL_ENDLESS : says->deadline };
+	if (!untils->of || !untils->scopes)
+		abort();
+	untils->scopes[1] = ssh;
 	for (size_t i = 0; i < n; i++) {
+		const struct ends *ends = &says->until[addrs[i].num];
+		struct until *until = &untils->of[i];
+
 		CHECK(addrs[i].num < MOST, "another address");
-		until[i] = (struct until){ .all = of(state)->until[addrs[i].num].all,
-					   .some = of(state)->until[addrs[i].num].some,
-					   .excepted = addrs[i].num == 1 ? of(state)->excepted : 0,
-					   .again = addrs[i].num == 1 ? of(state)->again : 0 };
+		until->excepted = addrs[i].num == 1 ? says->excepted : 0;
+		until->again = addrs[i].num == 1 ? says->again : 0;
+		if (until_dropped(until, 0, 0, ends->all) || until_dropped(until, 1, ends->from, ends->some))
+			abort();
 	}
 	return call(state, "until");
 }
@@ -70,20 +86,6 @@ static int given_until(struct state *state, const struct addr *addrs, size_t n, 
 static uint64_t given_kept(struct state *state)
 {
 	return of(state)->image;
-}
-
-static int given_pending(struct state *state, struct pending **pending, size_t *n)
-{
-	*pending = calloc(3, sizeof(**pending));
-	if (!*pending)
-		abort();
-	(*pending)[0] = (struct pending){ .kind = PENDING_LIST, .deadline = 7 };
-	(*pending)[1] = (struct pending){ .kind = PENDING_IMAGE, .deadline = of(state)->deadline };
-	(*pending)[2] = (struct pending){ .kind = PENDING_INTERFACE, .deadline = 8 };
-	if (of(state)->whole)
-		(*pending)[1].kind = PENDING_LIST;
-	*n = 3;
-	return call(state, "pending");
 }
 
 /* Its number says whose it is. */
@@ -144,7 +146,6 @@ static void *given_calloc(size_t n, size_t size)
 
 #define state_until	   given_until
 #define image_kept	   given_kept
-#define state_pending	   given_pending
 #define image_kept_open	   given_open_image
 #define image_before_open  given_open_before
 #define image_close	   given_close_image
@@ -173,20 +174,20 @@ static bool is_longer(const char *what)
 	CHECK(!guard_longer(NOW, NULL, own, MOST, longer), "%s: refused", what);
 	CHECK(!longer[0] && !longer[2], "%s: another one is longer", what);
 	CHECK(!open_images && !open_states, "%s: something is left open", what);
-	CHECK(!longer[1] || says_now.image || longer[1] == (is->all > is->some ? is->all : is->some), "%s: until %lld",
-	      what, (long long)longer[1]);
+	CHECK(!longer[1] || says_now.image || is->from || longer[1] == (is->all > is->some ? is->all : is->some),
+	      "%s: until %lld", what, (long long)longer[1]);
 	return longer[1] != 0;
 }
 
-static bool is_endless(const char *what, bool wanted)
+static bool is_anyway(const char *what, const char *scope, bool wanted)
 {
-	bool endless[MOST] = { true, true, true }, ever[MOST] = { true, true, !wanted };
+	bool anyway[MOST] = { true, true, true }, ever[MOST] = { true, true, !wanted };
 
-	CHECK(!guard_endless(NOW, own, MOST, endless), "%s: refused", what);
-	CHECK(!endless[0] && !endless[2], "%s: another one is endless", what);
+	CHECK(!guard_anyway(NOW, own, MOST, scope, anyway), "%s: refused", what);
+	CHECK(!anyway[0] && !anyway[2], "%s: another one is dropped anyway", what);
 	CHECK(!guard_ever(NOW, own, MOST, ever), "%s: refused", what);
 	CHECK(!ever[0] && !ever[2] && ever[1] == wanted, "%s: ever %d, %d, %d", what, ever[0], ever[1], ever[2]);
-	return endless[1];
+	return anyway[1];
 }
 
 #define EVER UNTIL_ENDLESS
@@ -195,52 +196,67 @@ static void bounds(void)
 {
 	static const struct {
 		struct ends is, was;
-		bool longer, endless;
+		bool longer, anyway;
 	} known[] = {
-		{ { 0, 0 }, { 0, 0 }, false, false },
-		{ { 1000, 0 }, { 1000, 0 }, false, false },
-		{ { 1002, 0 }, { 1000, 0 }, false, false },
-		{ { 1003, 0 }, { 1000, 0 }, true, false },
-		{ { 998, 0 }, { 1000, 0 }, false, false },
-		{ { 0, 1000 }, { 0, 1000 }, false, false },
-		{ { 0, 1002 }, { 0, 1000 }, false, false },
-		{ { 0, 1003 }, { 0, 1000 }, true, false },
-		{ { 0, 2 }, { 0, 0 }, false, false },
-		{ { 0, 3 }, { 0, 0 }, true, false },
-		{ { 3, 0 }, { 0, 0 }, true, false },
+		{ { 0, 0, 0 }, { 0, 0, 0 }, false, false },
+		{ { 1000, 0, 0 }, { 1000, 0, 0 }, false, false },
+		{ { 1002, 0, 0 }, { 1000, 0, 0 }, false, false },
+		{ { 1003, 0, 0 }, { 1000, 0, 0 }, true, false },
+		{ { 998, 0, 0 }, { 1000, 0, 0 }, false, false },
+		{ { 0, 1000, 0 }, { 0, 1000, 0 }, false, false },
+		{ { 0, 1002, 0 }, { 0, 1000, 0 }, false, false },
+		{ { 0, 1003, 0 }, { 0, 1000, 0 }, true, false },
+		{ { 0, 2, 0 }, { 0, 0, 0 }, false, false },
+		{ { 0, 3, 0 }, { 0, 0, 0 }, true, false },
+		{ { 3, 0, 0 }, { 0, 0, 0 }, true, false },
+		{ { 1000, 500, 0 }, { 0, 0, 0 }, true, false },
+		{ { 500, 1000, 0 }, { 0, 0, 0 }, true, false },
 		/* Some of its packets, of which all were dropped. */
-		{ { 0, 1002 }, { 1000, 0 }, false, false },
-		{ { 0, 1003 }, { 1000, 0 }, true, false },
-		{ { 0, 1003 }, { 1000, 1001 }, false, false },
-		{ { 0, 1004 }, { 1000, 1001 }, true, false },
-		{ { 0, 1003 }, { 1001, 1000 }, false, false },
+		{ { 0, 1002, 0 }, { 1000, 0, 0 }, false, false },
+		{ { 0, 1003, 0 }, { 1000, 0, 0 }, true, false },
+		{ { 0, 1003, 0 }, { 1000, 1001, 0 }, false, false },
+		{ { 0, 1004, 0 }, { 1000, 1001, 0 }, true, false },
+		{ { 0, 1003, 0 }, { 1001, 1000, 0 }, false, false },
 		/* All of its packets, of which some were. */
-		{ { 500, 0 }, { 0, 1000 }, true, false },
-		{ { EVER, 0 }, { 0, 0 }, true, true },
-		{ { 0, EVER }, { 0, 0 }, true, true },
-		{ { EVER, EVER }, { EVER, 0 }, false, true },
-		{ { EVER, 0 }, { EVER - 2, 0 }, false, true },
-		{ { EVER, 0 }, { EVER - 3, 0 }, true, true },
-		{ { EVER - 1, 0 }, { 0, 0 }, true, false },
-		{ { 0, EVER - 1 }, { 0, 0 }, true, false },
+		{ { 500, 0, 0 }, { 0, 1000, 0 }, true, false },
+		{ { EVER, 0, 0 }, { 0, 0, 0 }, true, true },
+		{ { 0, EVER, 0 }, { 0, 0, 0 }, true, true },
+		{ { EVER, EVER, 0 }, { EVER, 0, 0 }, false, true },
+		{ { EVER, 0, 0 }, { EVER - 2, 0, 0 }, false, true },
+		{ { EVER, 0, 0 }, { EVER - 3, 0, 0 }, true, true },
+		{ { EVER - 1, 0, 0 }, { 0, 0, 0 }, true, true },
+		{ { 0, EVER - 3, 0 }, { 0, 0, 0 }, true, false },
+		/* Sooner than it was. */
+		{ { 0, EVER, 0 }, { 0, EVER, 2 }, false, true },
+		{ { 0, EVER, 0 }, { 0, EVER, 3 }, true, true },
+		{ { 0, EVER, 1000 }, { 0, EVER, 1002 }, false, false },
+		{ { 0, EVER, 1000 }, { 0, EVER, 1003 }, true, false },
+		{ { 0, EVER, 1003 }, { 0, EVER, 1000 }, false, false },
+		{ { 0, EVER, 0 }, { 1000, EVER, 1002 }, false, true },
+		{ { 0, EVER, 0 }, { 1000, EVER, 1003 }, true, true },
+		{ { 1000, EVER, 1000 }, { 0, EVER, 0 }, true, true },
+		{ { 1000, EVER, 1003 }, { 1000, EVER, 1003 }, false, false },
+		{ { 0, 1500, 1000 }, { 500, 1500, 1000 }, false, false },
 	};
 
 	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
-		bool longer, endless;
+		const struct ends *is = &known[i].is;
+		bool longer, anyway;
 
 		begin();
-		says_now.until[1] = known[i].is;
+		says_now.until[1] = *is;
 		says_was.until[1] = known[i].was;
 		longer = is_longer("bounds");
-		endless = is_endless("bounds", known[i].is.all || known[i].is.some);
+		anyway = is_anyway("bounds", "tcp/22", is->all || is->some);
 		CHECK(longer == known[i].longer, "row %zu: %d", i, longer);
-		CHECK(endless == known[i].endless, "row %zu: endless %d", i, endless);
+		CHECK(anyway == known[i].anyway, "row %zu: anyway %d", i, anyway);
+		CHECK(is_anyway("all", "", is->all || is->some) == (is->all >= EVER - 2), "row %zu: all anyway", i);
 	}
 }
 
 static bool drops_ever(const struct says *is)
 {
-	return is->until[1].all || (is->before && is->dropped[1]) ||
+	return is->until[1].all || is->until[1].some || (is->before && is->dropped[1]) ||
 	       (is->image && is->drops[1] && !is->shadow && is->excepted < (is->whole ? EVER : is->deadline));
 }
 
@@ -248,7 +264,7 @@ static void images(void)
 {
 	static const struct {
 		struct says is, was;
-		bool longer, endless;
+		bool longer, anyway;
 	} known[] = {
 		{ { .image = true }, { .image = false }, false, false },
 		{ { .image = true, .drops = { 0, 1 }, .whole = true }, { .image = false }, true, true },
@@ -290,7 +306,7 @@ static void images(void)
 		{ { .image = true, .drops = { 0, 1 }, .whole = true, .excepted = EVER },
 		  { .image = true, .drops = { 0, 1 }, .whole = true },
 		  false,
-		  false },
+		  true },
 		{ { .image = true, .drops = { 0, 1 }, .whole = true, .excepted = 1000 },
 		  { .image = true, .drops = { 0, 1 }, .whole = true, .excepted = EVER },
 		  true,
@@ -303,11 +319,28 @@ static void images(void)
 		{ { .image = true, .deadline = 1000, .before = true, .dropped = { 0, 1 } },
 		  { .image = true, .drops = { 0, 1 }, .whole = true },
 		  false,
-		  true },
+		  false },
 		{ { .image = true, .deadline = 1000, .before = true, .dropped = { 0, 1 } },
 		  { .image = true, .deadline = 1000, .before = true, .dropped = { 0, 1 }, .excepted = EVER },
 		  true,
+		  false },
+		/* Sooner than the one that comes back. */
+		{ { .image = true,
+		    .deadline = 1000,
+		    .before = true,
+		    .dropped = { 0, 1 },
+		    .until = { { 0, 0, 0 }, { EVER, 0, 0 } } },
+		  { .image = true, .deadline = 1000, .before = true, .dropped = { 0, 1 } },
+		  true,
 		  true },
+		{ { .image = true,
+		    .deadline = 1000,
+		    .before = true,
+		    .dropped = { 0, 1 },
+		    .until = { { 0, 0, 0 }, { 0, 1000, 0 } } },
+		  { .image = true, .drops = { 0, 1 }, .deadline = 1000, .before = true, .dropped = { 0, 1 } },
+		  false,
+		  false },
 		{ { .image = true, .drops = { 0, 1 }, .deadline = 1000, .before = true },
 		  { .image = true, .whole = true },
 		  true,
@@ -315,19 +348,19 @@ static void images(void)
 		{ { .image = true, .drops = { 0, 1 }, .whole = true, .again = 1000 },
 		  { .image = true, .drops = { 0, 1 }, .whole = true, .excepted = EVER },
 		  true,
-		  false },
+		  true },
 	};
 
 	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
-		bool longer, endless;
+		bool longer, anyway;
 
 		begin();
 		says_now = known[i].is;
 		says_was = known[i].was;
 		longer = is_longer("images");
-		endless = is_endless("images", drops_ever(&known[i].is));
+		anyway = is_anyway("images", "", drops_ever(&known[i].is));
 		CHECK(longer == known[i].longer, "row %zu: %d", i, longer);
-		CHECK(endless == known[i].endless, "row %zu: endless %d", i, endless);
+		CHECK(anyway == known[i].anyway, "row %zu: anyway %d", i, anyway);
 	}
 }
 
@@ -340,15 +373,14 @@ static void failures(void)
 		int with, err;
 		bool longer;
 	} known[] = {
-		{ "open", false, -EIO, 0, true },     { "until", false, -EIO, 0, true },
-		{ "until", true, -EIO, -EIO, false }, { "pending", true, -EIO, 0, false },
-		{ "image", true, -ENOENT, 0, false }, { "image", true, -ENOMEM, -ENOMEM, false },
-		{ "pending", false, -EIO, 0, true },  { "image", false, -EIO, 0, true },
-		{ "image", false, -ENOMEM, 0, true }, { NULL, false, 0, 0, false },
+		{ "open", false, -EIO, 0, true },	    { "until", false, -EIO, 0, true },
+		{ "until", true, -EIO, -EIO, false },	    { "image", true, -ENOENT, 0, false },
+		{ "image", true, -ENOMEM, -ENOMEM, false }, { "image", false, -EIO, 0, true },
+		{ "image", false, -ENOMEM, 0, true },	    { NULL, false, 0, 0, false },
 	};
 
 	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
-		bool endless[MOST] = { 0 }, ever[MOST] = { 0 };
+		bool anyway[MOST] = { 0 }, ever[MOST] = { 0 };
 		int64_t longer[MOST] = { 0 };
 		int err;
 
@@ -365,9 +397,8 @@ static void failures(void)
 		CHECK(err == known[i].err && (longer[1] != 0) == known[i].longer, "row %zu: %d, %lld", i, err,
 		      (long long)longer[1]);
 		CHECK(!open_images && !open_states, "row %zu: something is left open", i);
-		err = guard_endless(NOW, own, MOST, endless);
-		CHECK(err == (known[i].of_now ? known[i].err : 0) && !endless[1], "row %zu: %d, %d", i, err,
-		      endless[1]);
+		err = guard_anyway(NOW, own, MOST, "", anyway);
+		CHECK(err == (known[i].of_now ? known[i].err : 0) && !anyway[1], "row %zu: %d, %d", i, err, anyway[1]);
 		err = guard_ever(NOW, own, MOST, ever);
 		CHECK(err == (known[i].of_now && err_is(known[i].err, ENOMEM) ? known[i].err : 0), "row %zu: %d", i,
 		      err);
@@ -391,7 +422,7 @@ static void nothing_before(void)
 
 static void no_memory(void)
 {
-	for (int at = 1; at <= 4; at++) {
+	for (int at = 1; at <= 2; at++) {
 		int64_t longer[MOST] = { 0 };
 		int err;
 
@@ -400,14 +431,14 @@ static void no_memory(void)
 		fails = "calloc";
 		fails_with = -at;
 		err = guard_longer(NOW, NULL, own, MOST, longer);
-		CHECK(at < 3 ? err_is(err, ENOMEM) : !err, "allocation %d: %d", at, err);
-		CHECK((longer[1] != 0) == (at > 2), "allocation %d: %lld", at, (long long)longer[1]);
+		CHECK(at < 2 ? err_is(err, ENOMEM) : !err, "allocation %d: %d", at, err);
+		CHECK((longer[1] != 0) == (at > 1), "allocation %d: %lld", at, (long long)longer[1]);
 		CHECK(!open_states, "allocation %d: a state is left open", at);
 	}
 	begin();
 	fails = "calloc";
 	fails_with = -1;
-	CHECK(!guard_longer(NOW, NULL, own, 0, NULL) && !guard_endless(NOW, own, 0, NULL) &&
+	CHECK(!guard_longer(NOW, NULL, own, 0, NULL) && !guard_anyway(NOW, own, 0, "", NULL) &&
 		      !guard_ever(NOW, own, 0, NULL),
 	      "of nobody");
 	CHECK(!allocated, "of nobody it takes memory");

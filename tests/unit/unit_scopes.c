@@ -270,6 +270,17 @@ static void networks_of(struct scope *s)
 		snprintf(s->on[s->on_n++], SCOPE_IFNAME, "edge%d", (int)(ktap_random() % 2));
 }
 
+/* As texts have them. */
+static bool is_covered(unsigned int by, unsigned int what)
+{
+	char texts[2][SCOPE_TEXT_MAX];
+	struct scope of[2];
+
+	CHECK(scope_text(texts[0], &scoped[by].scope) && scope_text(texts[1], &scoped[what].scope), "too long");
+	CHECK(!scope_parse(&of[0], texts[0]) && !scope_parse(&of[1], texts[1]), "no scope: %s", reason(-EINVAL));
+	return scope_covers(&of[0], &of[1]);
+}
+
 /* What is dropped already: by one scope alone, by one of several, and not by one that only counts. */
 static void dropped(void)
 {
@@ -284,6 +295,11 @@ static void dropped(void)
 			networks_of(&scoped[i].scope);
 			if (ktap_random() % 4 == 0)
 				scoped[i].scope = scoped[ktap_random() % n].scope;
+			/* A little more than another one, perhaps. */
+			if (scoped[i].scope.only_n && ktap_random() % 2)
+				scoped[i].scope.only[0].lo /= 2;
+			else if (scoped[i].scope.only_n)
+				scoped[i].scope.only[0].hi += (UINT16_MAX - scoped[i].scope.only[0].hi) / 2;
 		}
 		err = scopes_make(&made, scoped, n);
 		if (!CHECK(!err, "world %d: %s", world, reason(err)))
@@ -297,7 +313,8 @@ static void dropped(void)
 				any |= is;
 				seen[is]++;
 				if (!CHECK(scopes_drop(&made, 1ULL << i, &scoped[j].scope) == is,
-					   "world %d: %u of %u, and not %d", world, j, i, is))
+					   "world %d: %u of %u, and not %d", world, j, i, is) ||
+				    !CHECK(is_covered(i, j) == holds(i, j), "world %d: %u behind %u", world, j, i))
 					return;
 			}
 			if (!CHECK(scopes_drop(&made, ~0ULL >> (64 - n) | SCOPE_ENDS, &scoped[j].scope) == any,

@@ -193,7 +193,15 @@ static int64_t signed_number;
 static struct ban ban;
 static struct list_info list;
 static struct ranges set, set2;
-static struct until untils[1];
+
+static int looked(struct state *s)
+{
+	struct untils untils;
+	int err = state_until(s, &BANNED, 1, &untils);
+
+	untils_free(&untils);
+	return err;
+}
 
 /* Of what is said by no error. */
 static int faults(const struct state *s, double value)
@@ -386,7 +394,7 @@ static bool no_ports[TCP_PORTS];
 	X(faults(s, state_setting(s, "k", 3)))                      \
 	X(state_set(s, "k", 5))                                     \
 	X(settled(s))                                               \
-	X(state_until(s, &BANNED, 1, untils))                       \
+	X(looked(s))                                                \
 	X(state_allowed_waiting(s, &set))                           \
 	X(state_later(s, true, &set))                               \
 	X(state_accepted_check(s))                                  \
@@ -423,7 +431,7 @@ static bool no_ports[TCP_PORTS];
 	X(state_pending_forget(s, PENDING_IMAGE, image_waits.name)) \
 	X(state_pending_confirm(s))                                 \
 	X(state_pending_flush(s))                                   \
-	X(state_until(s, &BANNED, 1, untils))                       \
+	X(looked(s))                                                \
 	X(state_allowed_waiting(s, &set))                           \
 	X(state_later(s, true, &set))
 

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* For how long a state drops an address: random lists, bans and what waits, against what is left of them at each end.
+/*
+ * When a state drops which packets of an address, from now on: random lists, scopes, exceptions, bans and what waits,
+ * against what is left of them at each date. And whether another state does so at a time at which that one does not.
  */
 #include "own_state.h"
+#include "no_disk.h"
 #include "change/guard_until.h"
 #include "change/own_addresses.h"
+#include "sets/scope.h"
 #include "state/bans.h"
 #include "state/until.h"
 
@@ -12,9 +16,14 @@
 #define FIRST 500
 #define STEP  1000
 #define LAST  10500
+#define DATES ((LAST - FIRST) / STEP)
 
 static struct addr asked[ASKED];
 static int64_t start;
+/* No two of these take together what a third one takes; the first is all packets. Which of the packets each takes. */
+static const char *const scopes[] = { "", "tcp/22", "tcp/50-80", "tcp/22-80", "tcp", "udp/53", "udp/53 on edge0" };
+static const unsigned int takes[] = { 127, 1, 2, 1 | 2 | 4, 1 | 2 | 4 | 8, 16 | 32, 32 };
+#define SCOPES (sizeof(scopes) / sizeof(scopes[0]))
 static const unsigned int lengths[] = { 0, 16, 24, 31, 32 };
 
 /* One of a few, so that they meet. */
@@ -53,6 +62,11 @@ static void wait_for(struct state *s, enum pending_kind kind, const char *name, 
 	ENOUGH(!state_pending_add(s, &pending));
 }
 
+static bool is_waiting(struct state *s, const char *list)
+{
+	return state_pending_has(s, PENDING_LIST, list) || state_pending_has(s, PENDING_LIST_KIND, list);
+}
+
 static void random_list(struct state *s, unsigned int i, int64_t deadline)
 {
 	struct list_info list = { .kind = one_in(3)   ? LIST_SHADOW
@@ -65,9 +79,13 @@ static void random_list(struct state *s, unsigned int i, int64_t deadline)
 
 	random_set(&set);
 	snprintf(list.name, sizeof(list.name), "list%u", i);
+	if (is_waiting(s, list.name)) {
+		ranges_free(&set);
+		return;
+	}
 	list.prefixes = ranges_count_prefixes(&set);
-	if (list.kind != LIST_ALLOW && one_in(3))
-		snprintf(list.scope, sizeof(list.scope), "tcp/22");
+	if (list.kind != LIST_ALLOW && one_in(2))
+		snprintf(list.scope, sizeof(list.scope), "%s", scopes[ktap_random() % SCOPES]);
 	if (deadline)
 		wait_for(s, PENDING_LIST, list.name, deadline);
 	ENOUGH(!state_list_put(s, &list, &set));
@@ -81,7 +99,7 @@ static void random_kind(struct state *s, unsigned int i, int64_t deadline)
 	char name[16];
 
 	snprintf(name, sizeof(name), "list%u", i);
-	if (state_list_get(s, name, &list) || list.kind == LIST_ALLOW || state_pending_has(s, PENDING_LIST, name))
+	if (state_list_get(s, name, &list) || list.kind == LIST_ALLOW || is_waiting(s, name))
 		return;
 	wait_for(s, PENDING_LIST_KIND, name, deadline);
 	ENOUGH(!state_list_set_kind(s, name, list.kind == LIST_BAN ? LIST_SHADOW : LIST_BAN));
@@ -98,24 +116,31 @@ static void random_ban(struct state *s, int64_t deadline)
 	ban.length = ban.first.family == 4 ? lengths[ktap_random() % 5] : 128 - (unsigned int)(ktap_random() % 4);
 	ban.first.num &= ~addr_mask(ban.first.family, ban.length);
 	prefix_text(name, ban.first, (int)ban.length);
-	if (deadline && !state_pending_has(s, PENDING_BAN, name))
+	if (state_pending_has(s, PENDING_BAN, name))
+		return;
+	if (deadline)
 		wait_for(s, PENDING_BAN, name, deadline);
 	ENOUGH(!state_ban_put(s, &ban, &renewed));
 }
 
-/* Does it drop it at that date, as far as what waits is not over? */
-struct dropped {
-	bool all, some;
-};
-
-static struct dropped dropped_at(struct state *s, struct addr addr, int64_t date)
+static unsigned int packets_of(const char *scope)
 {
-	struct dropped d = { 0 };
+	size_t i = 0;
+
+	while (strcmp(scope, scopes[i]) != 0)
+		i++;
+	return takes[i];
+}
+
+/* Which packets it drops of each at that date, as far as what waits is not over. */
+static void dropped_at(struct state *s, int64_t date, unsigned int packets[ASKED])
+{
 	struct list_info *lists = NULL;
 	struct ban *bans = NULL;
-	bool allowed = false;
+	bool allowed[ASKED] = { false };
 	size_t n = 0;
 
+	memset(packets, 0, ASKED * sizeof(*packets));
 	ENOUGH(!state_lists(s, &lists, &n));
 	for (size_t i = 0; i < n; i++) {
 		struct ranges set;
@@ -123,19 +148,27 @@ static struct dropped dropped_at(struct state *s, struct addr addr, int64_t date
 		if (lists[i].kind != LIST_BAN && lists[i].kind != LIST_ALLOW)
 			continue;
 		ENOUGH(!state_list_set(s, lists[i].name, &set));
-		if (ranges_covering(&set, addr) >= 0)
-			*(lists[i].kind == LIST_ALLOW ? &allowed : lists[i].scope[0] ? &d.some : &d.all) = true;
+		for (size_t k = 0; k < ASKED; k++) {
+			if (ranges_covering(&set, asked[k]) < 0)
+				continue;
+			if (lists[i].kind == LIST_ALLOW)
+				allowed[k] = true;
+			else
+				packets[k] |= packets_of(lists[i].scope);
+		}
 		ranges_free(&set);
 	}
 	free(lists);
 	ENOUGH(!state_bans(s, &bans, &n));
-	for (size_t i = 0; i < n; i++)
-		if (bans[i].first.family == addr.family &&
-		    !((bans[i].first.num ^ addr.num) & ~addr_mask(addr.family, bans[i].length)) &&
-		    (!bans[i].expires || bans[i].expires > date))
-			d.all = true;
+	for (size_t k = 0; k < ASKED; k++) {
+		for (size_t i = 0; i < n; i++)
+			if (bans[i].first.family == asked[k].family &&
+			    !((bans[i].first.num ^ asked[k].num) & ~addr_mask(asked[k].family, bans[i].length)) &&
+			    (!bans[i].expires || bans[i].expires > date))
+				packets[k] |= takes[0];
+		packets[k] = allowed[k] ? 0 : packets[k];
+	}
 	free(bans);
-	return allowed ? (struct dropped){ 0 } : d;
 }
 
 /* What is over by then. */
@@ -150,66 +183,91 @@ static void go_back(struct state *s, int64_t date)
 	free(pending);
 }
 
-/* The first date at which that is dropped no more, and what follows; they are STEP apart, and ends lie between them. */
-static bool ends_at(int64_t until, int64_t after)
+/* Of each that was asked for, at each date, which packets. What waits is over in it then. */
+static void look_ahead(struct state *s, unsigned int packets[DATES][ASKED])
 {
-	if (after == FIRST)
-		return !until;
-	return after == LAST ? until == UNTIL_ENDLESS : until > start + after - STEP && until < start + after;
+	for (int date = 0; date < DATES; date++) {
+		int64_t at = start + FIRST + date * STEP;
+
+		go_back(s, at);
+		dropped_at(s, at, packets[date]);
+	}
 }
 
-static bool random_state(struct state *s)
+static unsigned int told(const struct untils *untils, size_t i, int64_t at)
 {
-	int64_t deadline = one_in(3) ? LAST : 4200, sooner = one_in(2) ? deadline : 2200;
-	struct until until[ASKED];
-	struct ranges waiting, allowed, after, later;
-	int64_t all[ASKED], some[ASKED];
-	bool fine = true, now[ASKED];
+	unsigned int packets = 0;
+	char text[SCOPE_TEXT_MAX];
 
+	for (size_t k = 0; k < untils->of[i].n; k++) {
+		const struct period *p = &untils->of[i].periods[k];
+
+		if (p->from > at || p->to <= at)
+			continue;
+		ENOUGH(p->scope < untils->scopes_n && scope_text(text, &untils->scopes[p->scope]));
+		packets |= packets_of(text);
+	}
+	return packets;
+}
+
+static void random_waiting(struct state *s)
+{
+	int64_t deadline = 4000, sooner = one_in(2) ? deadline : one_in(3) ? -100 : 2000;
+
+	random_list(s, 1, start + deadline);
+	random_list(s, LISTS, start + sooner);
+	random_kind(s, 2, start + sooner);
+	random_ban(s, start + deadline);
+	random_ban(s, start + sooner);
+}
+
+static void random_all(struct state *s)
+{
 	for (unsigned int i = 0; i < LISTS; i++)
 		random_list(s, i, 0);
 	for (int i = 0; i < 4; i++)
 		random_ban(s, 0);
-	if (deadline < LAST) {
-		random_list(s, 1, start + deadline);
-		random_list(s, LISTS, start + sooner);
-		random_kind(s, 2, start + sooner);
-		random_ban(s, start + deadline);
-		random_ban(s, start + sooner);
-	}
-	for (size_t i = 0; i < ASKED; i++) {
+	for (size_t i = 0; i < ASKED; i++)
 		asked[i] = random_addr();
-		all[i] = some[i] = FIRST;
-	}
-	ENOUGH(!state_until(s, asked, ASKED, until));
-	ENOUGH(!state_allowed_waiting(s, &waiting) && !state_allowed(s, &allowed) && !state_later(s, true, &later));
-	for (int64_t at = FIRST; at < LAST; at += STEP) {
-		go_back(s, start + at);
-		for (size_t i = 0; i < ASKED; i++) {
-			struct dropped then = dropped_at(s, asked[i], start + at);
+}
 
-			if (at == FIRST)
-				now[i] = then.all || then.some;
-			all[i] = then.all ? at + STEP : all[i];
-			some[i] = then.some ? at + STEP : some[i];
-		}
-	}
+static unsigned int ahead[2][DATES][ASKED];
+
+static bool random_state(struct state *s)
+{
+	unsigned int(*packets)[ASKED] = ahead[0];
+	struct untils untils;
+	struct ranges waiting, allowed, after, later;
+	bool fine = true;
+
+	random_all(s);
+	if (!one_in(3))
+		random_waiting(s);
+	ENOUGH(!state_until(s, asked, ASKED, &untils));
+	ENOUGH(!state_allowed_waiting(s, &waiting) && !state_allowed(s, &allowed) && !state_later(s, true, &later));
+	look_ahead(s, packets);
 	ENOUGH(!state_allowed(s, &after));
-	for (size_t i = 0; i < ASKED && fine; i++)
-		fine = CHECK((ranges_covering(&waiting, asked[i]) >= 0) == (ranges_covering(&allowed, asked[i]) >= 0 &&
+	for (size_t i = 0; i < ASKED && fine; i++) {
+		unsigned int ever = 0;
+
+		for (int date = 0; date < DATES && fine; date++) {
+			ever |= packets[date][i];
+			fine = CHECK(told(&untils, i, start + FIRST + date * STEP) == packets[date][i],
+				     "address %zu, date %d: %x, not %x", i, date,
+				     told(&untils, i, start + FIRST + date * STEP), packets[date][i]);
+		}
+		fine = fine &&
+		       CHECK((ranges_covering(&waiting, asked[i]) >= 0) == (ranges_covering(&allowed, asked[i]) >= 0 &&
 									    ranges_covering(&after, asked[i]) < 0),
 			     "what is allowed for now") &&
-		       CHECK(now[i] || (all[i] == FIRST && some[i] == FIRST) || ranges_covering(&later, asked[i]) >= 0,
+		       CHECK(packets[0][i] || !ever || ranges_covering(&later, asked[i]) >= 0,
 			     "what is dropped only then");
+	}
+	untils_free(&untils);
 	ranges_free(&later);
 	ranges_free(&waiting);
 	ranges_free(&allowed);
 	ranges_free(&after);
-	for (size_t i = 0; i < ASKED && fine; i++)
-		fine = CHECK(ends_at(until[i].all, all[i]), "all: %lld, not before %lld",
-			     (long long)(until[i].all - start), (long long)all[i]) &&
-		       CHECK(ends_at(until[i].some, some[i]), "some: %lld, not before %lld",
-			     (long long)(until[i].some - start), (long long)some[i]);
 	return fine;
 }
 
@@ -222,6 +280,99 @@ static void random_states(void)
 
 		fine = s && random_state(s);
 		state_close(s); /* nothing of it was committed */
+	}
+}
+
+/* A few changes, some of which wait. */
+static void random_change(struct state *s)
+{
+	char name[16];
+
+	for (int i = 0; i < 3; i++)
+		switch (ktap_random() % 6) {
+		case 0:
+			ENOUGH(!state_pending_confirm(s));
+			break;
+		case 1:
+			go_back(s, start + 2000);
+			break;
+		case 2:
+			snprintf(name, sizeof(name), "list%u", (unsigned int)(ktap_random() % LISTS));
+			if (!is_waiting(s, name))
+				state_list_drop(s, name);
+			break;
+		case 3:
+			random_waiting(s);
+			break;
+		case 4:
+			random_list(s, (unsigned int)(ktap_random() % (LISTS + 2)), 0);
+			break;
+		default:
+			random_ban(s, 0);
+		}
+}
+
+/* Is there a packet that is dropped at a date at which it was not? And what is dropped anyway? */
+static bool behind_each_other(struct state *s, const char *scope)
+{
+	struct own_address own[ASKED] = { 0 };
+	int64_t longer[ASKED];
+	bool anyway[ASKED], ever[ASKED], fine = true;
+	unsigned int packets = packets_of(scope);
+
+	random_change(s);
+	for (size_t i = 0; i < ASKED; i++)
+		own[i].addr = asked[i];
+	ENOUGH(!guard_longer(s, &own_context, own, ASKED, longer) && !guard_ever(s, own, ASKED, ever) &&
+	       !guard_anyway(s, own, ASKED, scope, anyway));
+	look_ahead(s, ahead[1]);
+	for (size_t i = 0; i < ASKED && fine; i++) {
+		unsigned int more = 0, any = 0;
+
+		for (int date = 0; date < DATES; date++) {
+			more |= ahead[1][date][i] & ~ahead[0][date][i];
+			any |= ahead[1][date][i];
+		}
+		fine = CHECK(!more == !longer[i], "address %zu: more of %x, but %lld", i, more, (long long)longer[i]) &&
+		       CHECK(!any == !ever[i], "address %zu: ever %x", i, any);
+	}
+	/* Where such a list is, too. */
+	for (int date = 0; date < DATES && fine; date++)
+		for (size_t i = 0; i < ASKED && fine && anyway[i]; i++)
+			fine = CHECK(!ahead[1][date][i] || !(packets & ~ahead[1][date][i]), "anyway: address %zu, %s",
+				     i, scope);
+	return fine;
+}
+
+static void begin_anew(struct state *s)
+{
+	struct list_info *lists = NULL;
+	size_t n = 0;
+
+	ENOUGH(!state_bans_clear(s) && !state_pending_confirm(s) && !state_lists(s, &lists, &n));
+	for (size_t i = 0; i < n; i++)
+		ENOUGH(!state_list_drop(s, lists[i].name));
+	free(lists);
+}
+
+static void random_pairs(void)
+{
+	bool fine = true;
+
+	for (int i = 0; i < 200 && fine; i++) {
+		struct state *s = opened(true);
+
+		ENOUGH(s);
+		begin_anew(s);
+		random_all(s);
+		if (!one_in(3))
+			random_waiting(s);
+		ENOUGH(!state_commit(s) && !state_again(s));
+		look_ahead(s, ahead[0]);
+		state_close(s);
+		s = opened(true);
+		fine = s && behind_each_other(s, scopes[ktap_random() % SCOPES]);
+		state_close(s);
 	}
 }
 
@@ -272,7 +423,7 @@ static void compared(void)
 	/* For how long all of its packets, and some of them. */
 	static const int all[] = { 0, 600, 900, 1000, 1000, 0, 600, 1000 }, some[] = { 0, 0, 0, 0, 0, 1000, 1000, 0 };
 	struct own_address own[2] = { { .addr = { 0xc6336401, 4 } }, { .addr = { 0xc6336402, 4 } } };
-	bool endless[2], wanted;
+	bool anyway[2], wanted;
 	int64_t longer[2];
 
 	for (size_t was = 0; was < 8; was++)
@@ -289,19 +440,24 @@ static void compared(void)
 			CHECK(!guard_longer(s, &own_context, own, 2, longer) && !longer[0] == !wanted && !longer[1],
 			      "world %zu behind %zu: %lld, %lld", is, was, (long long)longer[0], (long long)longer[1]);
 			wanted = all[is] == 1000 || some[is] == 1000;
-			endless[0] = !wanted;
-			CHECK(!guard_endless(s, own, 2, endless) && endless[0] == wanted && !endless[1],
-			      "world %zu: %d, %d", is, endless[0], endless[1]);
+			anyway[0] = !wanted;
+			CHECK(!guard_anyway(s, own, 2, "tcp/22", anyway) && anyway[0] == wanted && !anyway[1],
+			      "world %zu: %d, %d", is, anyway[0], anyway[1]);
+			wanted = all[is] == 1000;
+			CHECK(!guard_anyway(s, own, 2, "", anyway) && anyway[0] == wanted && !anyway[1],
+			      "world %zu: all, %d, %d", is, anyway[0], anyway[1]);
 			state_close(s);
 		}
 }
 
 static void nothing(void)
 {
-	struct until until = { .all = 1, .some = 1 };
 	struct state *s = opened(false);
+	struct untils untils;
 
-	CHECK(s && !state_until(s, asked, 1, &until) && !until.all && !until.some, "a state that does not exist");
+	CHECK(s && !state_until(s, asked, 1, &untils) && untils.n == 1 && !untils.of[0].n,
+	      "a state that does not exist");
+	untils_free(&untils);
 	state_close(s);
 }
 
@@ -311,6 +467,7 @@ int main(void)
 		{ "nothing", nothing },
 		{ "random_states", random_states },
 		{ "compared", compared },
+		{ "random_pairs", random_pairs },
 	};
 
 	start = time(NULL);

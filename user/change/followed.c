@@ -69,21 +69,21 @@ static bool is_in(const void *set, struct addr addr)
 	return ranges_covering(set, addr) >= 0;
 }
 
-/* What is allowed is needed no less, but needs nothing from us; and what was granted for a while, was for a while. */
-static int spare(struct state *state, struct ranges *set, struct followed_put *put)
+/* What is allowed is needed no less, but needs nothing from us; and what was granted was what was dropped. */
+static int spare(struct state *state, const char *scope, struct ranges *set, struct followed_put *put)
 {
 	struct ranges needs = RANGES_EMPTY, now = RANGES_EMPTY, waiting = RANGES_EMPTY, allowed = RANGES_EMPTY, left;
 	int err =
 		state_allowed(state, &now) ?: state_allowed_waiting(state, &waiting) ?:
 		ranges_subtract(&allowed, &now, &waiting) ?: own_addresses(state, false, is_in, set, &put->spared, &put->spared_n);
-	bool *endless = err ? NULL : calloc(put->spared_n + 1, sizeof(*endless));
+	bool *anyway = err ? NULL : calloc(put->spared_n + 1, sizeof(*anyway));
 	size_t n = 0;
 
-	err = err ?: (endless ? guard_endless(state, put->spared, put->spared_n, endless) : -ENOMEM);
+	err = err ?: (anyway ? guard_anyway(state, put->spared, put->spared_n, scope, anyway) : -ENOMEM);
 	for (size_t i = 0; i < put->spared_n && !err; i++) {
 		struct own_address *own = &put->spared[i];
 
-		if ((endless[i] && state_granted(state, own->addr)) || is_in(&allowed, own->addr))
+		if ((anyway[i] && state_granted(state, own->addr)) || is_in(&allowed, own->addr))
 			continue;
 		err = ranges_add_prefix(&needs, own->addr, addr_width(own->addr.family));
 		put->spared[n++] = *own;
@@ -98,7 +98,7 @@ static int spare(struct state *state, struct ranges *set, struct followed_put *p
 			*set = left;
 		}
 	}
-	free(endless);
+	free(anyway);
 	ranges_free(&needs);
 	ranges_free(&now);
 	ranges_free(&waiting);
@@ -181,7 +181,7 @@ int followed_put(struct context *context, const struct followed *f, struct range
 	*put = (struct followed_put){ 0 };
 	err = change_begin(&change, context) ?:
 	      look(change->state, f, &list, &before, &known) ?:
-	      spare(change->state, set, put) ?: compare(&delta, &before, set);
+	      spare(change->state, list.scope, set, put) ?: compare(&delta, &before, set);
 	if (!err && !known) {
 		snprintf(list.name, sizeof(list.name), "%s", f->list);
 		snprintf(list.source, sizeof(list.source), "%s", f->source);

@@ -9,116 +9,125 @@
 #include "change/guard_needs.h"
 #include "change/own_addresses.h"
 #include "image/image.h"
+#include "sets/scope.h"
 #include "state/kept_image.h"
-#include "state/settings.h"
 #include "state/state.h"
 #include "state/until.h"
 
 /* Ends are counted by the machine's start, and their dates from it each time. */
 #define SAME_SECONDS 2
 
-/* When it goes back, if it waits. */
-static int image_end(struct state *state, int64_t *end)
+static int by_arrays(struct image *image, const struct own_address *own, struct untils *untils, int64_t from,
+		     int64_t to)
 {
-	struct pending *pending = NULL;
-	size_t n;
-	int err = state_pending(state, &pending, &n);
+	int err = 0;
 
-	*end = UNTIL_ENDLESS;
-	for (size_t i = 0; i < n && !err; i++)
-		if (pending[i].kind == PENDING_IMAGE)
-			*end = pending[i].deadline;
-	free(pending);
+	for (size_t i = 0; i < untils->n && !err; i++)
+		if (decide_shadow(&image->g, guard_decide(&image->g, own[i].addr)) & ANSWER_DROP)
+			err = until_dropped(&untils->of[i], 0, from, to);
+	image_close(image);
 	return err;
 }
 
-static void by_arrays(struct image *image, const struct own_address *own, size_t n, struct until *until, int64_t from,
-		      int64_t to)
-{
-	for (size_t i = 0; i < n; i++)
-		if (decide_shadow(&image->g, guard_decide(&image->g, own[i].addr)) & ANSWER_DROP)
-			until_dropped(&until[i], false, from, to);
-	image_close(image);
-}
-
 /* One that is gone, or damaged, is refused where it is to come into force. */
-static int by_image(struct state *state, const struct own_address *own, size_t n, struct until *until)
+static int by_image(struct state *state, const struct own_address *own, struct untils *untils)
 {
 	struct image image;
-	int64_t end = UNTIL_ENDLESS;
-	int err = image_kept(state) ? image_end(state, &end) ?: image_kept_open(state, &image, false) : -ENOENT;
+	int err = image_kept(state) ? image_kept_open(state, &image, false) : -ENOENT;
 
 	if (!err)
-		by_arrays(&image, own, n, until, 0, end);
-	if (err_is(err, ENOMEM) || end == UNTIL_ENDLESS)
-		return err_is(err, ENOMEM) ? err : 0;
-	err = image_before_open(state, &image);
-	if (!err)
-		by_arrays(&image, own, n, until, end, UNTIL_ENDLESS);
+		err = by_arrays(&image, own, untils, 0, untils->image);
+	if (!err_is(err, ENOMEM) && untils->image != UNTIL_ENDLESS) {
+		err = image_before_open(state, &image);
+		if (!err)
+			err = by_arrays(&image, own, untils, untils->image, UNTIL_ENDLESS);
+	}
 	return err_is(err, ENOMEM) ? err : 0;
 }
 
-/* For as long as this state drops each of them; free() it. */
-static int look(struct state *state, const struct own_address *own, size_t n, struct until **until)
+/* When this state drops each of them; untils_free() it, also after an error. */
+static int look(struct state *state, const struct own_address *own, size_t n, struct untils *untils)
 {
 	struct addr *addrs = calloc(n, sizeof(*addrs));
-	int err = 0;
+	int err;
 
-	*until = calloc(n, sizeof(**until));
+	*untils = (struct untils){ 0 };
 	for (size_t i = 0; i < n && addrs; i++)
 		addrs[i] = own[i].addr;
-	err = addrs && *until ? state_until(state, addrs, n, *until) ?: by_image(state, own, n, *until) : -ENOMEM;
+	err = addrs ? state_until(state, addrs, n, untils) ?: by_image(state, own, untils) : -ENOMEM;
 	free(addrs);
 	return err;
 }
 
-static int64_t last(const struct until *until)
+/* All these packets, all that time: by one after the other. */
+static bool is_dropped(const struct untils *untils, size_t i, const struct scope *scope, int64_t from, int64_t to)
 {
-	return until->all > until->some ? until->all : until->some;
+	int64_t start;
+
+	do {
+		start = from;
+		for (size_t k = 0; k < untils->of[i].n; k++) {
+			const struct period *p = &untils->of[i].periods[k];
+
+			if (p->from - SAME_SECONDS <= from && p->to > from &&
+			    scope_covers(&untils->scopes[p->scope], scope))
+				from = p->to;
+		}
+	} while (from > start);
+	return to - from <= SAME_SECONDS;
 }
 
-static bool is_later(int64_t end, int64_t before)
+/* was: NULL, if it is not known. */
+static int64_t longer_of(const struct untils *is, const struct untils *was, size_t i)
 {
-	return before < UNTIL_ENDLESS - SAME_SECONDS && end > before + SAME_SECONDS;
+	int64_t longer = 0;
+
+	for (size_t k = 0; k < is->of[i].n; k++) {
+		const struct period *p = &is->of[i].periods[k];
+
+		if (p->to > longer && p->to - p->from > SAME_SECONDS &&
+		    (!was || !is_dropped(was, i, &is->scopes[p->scope], p->from, p->to)))
+			longer = p->to;
+	}
+	return longer;
 }
 
 int guard_longer(struct state *state, const struct context *context, const struct own_address *own, size_t n,
 		 int64_t *longer)
 {
-	struct until *is = NULL, *was = NULL;
+	struct untils is = { 0 }, was = { 0 };
 	struct state *before = NULL;
-	int err = n ? look(state, own, n, &is) : 0, known;
+	int err = n ? look(state, own, n, &is) : 0, unknown;
 
-	known = err || !n ? -ENOENT : state_open(&before, context, false) ?: look(before, own, n, &was);
+	unknown = err || !n ? -ENOENT : state_open(&before, context, false) ?: look(before, own, n, &was);
 	state_close(before);
-	for (size_t i = 0; i < n && !err; i++) {
-		struct until none = { 0 }, *then = known ? &none : &was[i];
-
-		longer[i] = is_later(is[i].all, then->all) || is_later(is[i].some, last(then)) ? last(&is[i]) : 0;
-	}
-	free(is);
-	free(was);
+	for (size_t i = 0; i < n && !err; i++)
+		longer[i] = longer_of(&is, unknown ? NULL : &was, i);
+	untils_free(&is);
+	untils_free(&was);
 	return err;
 }
 
 int guard_ever(struct state *state, const struct own_address *own, size_t n, bool *ever)
 {
-	struct until *is = NULL;
+	struct untils is = { 0 };
 	int err = n ? look(state, own, n, &is) : 0;
 
 	for (size_t i = 0; i < n && !err_is(err, ENOMEM); i++)
-		ever[i] = err || last(&is[i]);
-	free(is);
+		ever[i] = err || is.of[i].n;
+	untils_free(&is);
 	return err_is(err, ENOMEM) ? err : 0;
 }
 
-int guard_endless(struct state *state, const struct own_address *own, size_t n, bool *endless)
+int guard_anyway(struct state *state, const struct own_address *own, size_t n, const char *scope, bool *anyway)
 {
-	struct until *is = NULL;
-	int err = n ? look(state, own, n, &is) : 0;
+	struct untils is = { 0 };
+	struct scope of;
+	int err = n ? look(state, own, n, &is) ?: scope_parse(&of, scope) : 0;
 
+	/* Where an exception lets it through, the list would not drop it. */
 	for (size_t i = 0; i < n && !err; i++)
-		endless[i] = last(&is[i]) == UNTIL_ENDLESS;
-	free(is);
+		anyway[i] = is_dropped(&is, i, &of, is.of[i].excepted, is.of[i].again ?: UNTIL_ENDLESS);
+	untils_free(&is);
 	return err;
 }

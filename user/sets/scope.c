@@ -356,3 +356,47 @@ enum scope_takes scope_takes(const struct scope *s, const struct scope_asked *as
 			other = SCOPE_ALWAYS;
 	return other < takes ? other : takes;
 }
+
+static bool has_rule(const struct scope *s, const struct scope_rule *rule)
+{
+	bool has = !s->only_n;
+
+	for (size_t i = 0; i < s->only_n && !has; i++)
+		has = s->only[i].protocol == rule->protocol && s->only[i].lo <= rule->lo && s->only[i].hi >= rule->hi;
+	return has;
+}
+
+static bool has_net(const struct scope *s, const struct prefix *p)
+{
+	struct prefix to = as_6(*p);
+	bool has = !s->to_n;
+
+	for (size_t i = 0; i < s->to_n && !has; i++) {
+		struct prefix net = as_6(s->to[i]);
+
+		has = covers(&net, &to);
+	}
+	return has;
+}
+
+static bool has_name(const struct scope *s, const char *name)
+{
+	bool has = !s->on_n;
+
+	for (size_t i = 0; i < s->on_n && !has; i++)
+		has = !strcmp(s->on[i], name);
+	return has;
+}
+
+bool scope_covers(const struct scope *s, const struct scope *other)
+{
+	bool all = (!s->only_n || other->only_n) && (!s->to_n || other->to_n) && (!s->on_n || other->on_n);
+
+	for (size_t i = 0; i < other->only_n && all; i++)
+		all = has_rule(s, &other->only[i]);
+	for (size_t i = 0; i < other->to_n && all; i++)
+		all = has_net(s, &other->to[i]);
+	for (size_t i = 0; i < other->on_n && all; i++)
+		all = has_name(s, other->on[i]);
+	return all;
+}

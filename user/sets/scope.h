@@ -65,6 +65,9 @@ static inline bool scope_rule_is_whole(const struct scope_rule *rule)
 	return !rule->lo && rule->hi == UINT16_MAX;
 }
 
+/* Is every packet that the second takes one of the first's? Both as scope_parse() has them. */
+bool scope_covers(const struct scope *scope, const struct scope *other);
+
 enum scope_takes { SCOPE_NEVER, SCOPE_PERHAPS, SCOPE_ALWAYS };
 /* Does it take a packet of which so much is known? */
 enum scope_takes scope_takes(const struct scope *scope, const struct scope_asked *asked);

@@ -7,7 +7,9 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/grow.h"
 #include "base/log.h"
+#include "sets/scope.h"
 #include "state/bans_internal.h"
 #include "state/internal.h"
 #include "state/kept_image.h"
@@ -15,8 +17,7 @@
 struct look {
 	struct state *state;
 	const struct addr *addrs;
-	size_t n;
-	struct until *until;
+	struct untils *untils;
 	struct pending *pending;
 	size_t pending_n;
 };
@@ -26,7 +27,7 @@ static int64_t deadline(const struct look *l, enum pending_kind kind, const char
 {
 	for (size_t i = 0; i < l->pending_n; i++)
 		if (l->pending[i].kind == kind && !strcmp(l->pending[i].name, name))
-			return l->pending[i].deadline;
+			return pending_left(&l->pending[i], 0) ? l->pending[i].deadline : 0;
 	return UNTIL_ENDLESS;
 }
 
@@ -35,16 +36,18 @@ static int64_t earlier(int64_t a, int64_t b)
 	return a < b ? a : b;
 }
 
-void until_dropped(struct until *until, bool scoped, int64_t from, int64_t to)
+int until_dropped(struct until *until, size_t scope, int64_t from, int64_t to)
 {
-	int64_t *end = scoped ? &until->some : &until->all;
-
 	if (from < until->excepted)
 		from = until->excepted;
 	if (until->again && to > until->again)
 		to = until->again;
-	if (from < to && *end < to)
-		*end = to;
+	if (from >= to)
+		return 0;
+	if (!GROW(until->periods, until->n))
+		return -ENOMEM;
+	until->periods[until->n++] = (struct period){ from, to, scope };
+	return 0;
 }
 
 static void excepted(struct until *until, int64_t from, int64_t to)
@@ -55,18 +58,25 @@ static void excepted(struct until *until, int64_t from, int64_t to)
 		until->excepted = to;
 }
 
+static int add_scope(struct untils *untils, const char *text)
+{
+	return GROW(untils->scopes, untils->scopes_n) ? scope_parse(&untils->scopes[untils->scopes_n++], text)
+						      : -ENOMEM;
+}
+
 static int by_set(const struct look *l, const char *name, const struct list_info *list, int64_t from, int64_t to)
 {
 	struct ranges set = RANGES_EMPTY;
-	int err = state_list_set(l->state, name, &set);
+	size_t scope = list->scope[0] ? l->untils->scopes_n : 0;
+	int err = state_list_set(l->state, name, &set) ?: scope ? add_scope(l->untils, list->scope) : 0;
 
-	for (size_t i = 0; i < l->n && !err; i++) {
+	for (size_t i = 0; i < l->untils->n && !err; i++) {
 		if (ranges_covering(&set, l->addrs[i]) < 0)
 			continue;
 		if (list->kind == LIST_ALLOW)
-			excepted(&l->until[i], from, to);
+			excepted(&l->untils->of[i], from, to);
 		else
-			until_dropped(&l->until[i], list->scope[0], from, to);
+			err = until_dropped(&l->untils->of[i], scope, from, to);
 	}
 	ranges_free(&set);
 	return err;
@@ -127,8 +137,9 @@ static int by_bans(const struct look *l, struct addr addr, struct until *until)
 
 		err = state_ban_get(l->state, first, (unsigned int)at, &ban);
 		if (!err && ban_in_force(&ban, now))
-			until_dropped(until, false, 0,
-				      earlier(end_of(&ban), deadline(l, PENDING_BAN, prefix_text(name, first, at))));
+			err = until_dropped(until, 0, 0,
+					    earlier(end_of(&ban),
+						    deadline(l, PENDING_BAN, prefix_text(name, first, at))));
 		if (err_is(err, ENOENT))
 			err = 0;
 	}
@@ -167,27 +178,39 @@ static int by_bans_before(const struct look *l)
 	int err = bans_before(l->state, &bans, &n);
 
 	for (size_t i = 0; i < n && !err; i++)
-		for (size_t j = 0; j < l->n; j++)
+		for (size_t j = 0; j < l->untils->n && !err; j++)
 			if (is_within(l->addrs[j], &bans[i]))
-				until_dropped(&l->until[j], false, back(l, &bans[i]), end_of(&bans[i]));
+				err = until_dropped(&l->untils->of[j], 0, back(l, &bans[i]), end_of(&bans[i]));
 	free(bans);
 	return err;
 }
 
-int state_until(struct state *state, const struct addr *addrs, size_t n, struct until *until)
+int state_until(struct state *state, const struct addr *addrs, size_t n, struct untils *untils)
 {
-	struct look l = { .state = state, .addrs = addrs, .n = n, .until = until };
+	struct look l = { .state = state, .addrs = addrs, .untils = untils };
 	int err = state_pending(state, &l.pending, &l.pending_n);
 
-	memset(until, 0, n * sizeof(*until));
+	*untils = (struct untils){ .of = calloc(n, sizeof(*untils->of)),
+				   .n = n,
+				   .image = deadline(&l, PENDING_IMAGE, PENDING_IMAGE_NAME) };
+	err = err ?: (untils->of ? add_scope(untils, "") : -ENOMEM);
 	err = err ?: by_lists(&l, true) ?: l.pending_n ? by_lists_before(&l, true) : 0;
 	err = err ?: by_lists(&l, false);
 	for (size_t i = 0; i < n && !err && state_has_bans(state); i++)
-		err = by_bans(&l, addrs[i], &until[i]);
+		err = by_bans(&l, addrs[i], &untils->of[i]);
 	if (!err && l.pending_n)
 		err = by_lists_before(&l, false) ?: by_bans_before(&l);
 	free(l.pending);
 	return err;
+}
+
+void untils_free(struct untils *untils)
+{
+	for (size_t i = 0; i < untils->n && untils->of; i++)
+		free(untils->of[i].periods);
+	free(untils->of);
+	free(untils->scopes);
+	*untils = (struct untils){ 0 };
 }
 
 static int add_list(struct state *state, const char *name, struct ranges *all)

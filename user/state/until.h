@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* For how long the lists and bans of a state drop an address. */
+/* When the lists and bans of a state drop an address, from now on. */
 #ifndef STATE_UNTIL_H
 #define STATE_UNTIL_H
 
@@ -10,24 +10,42 @@
 #include "sets/address.h"
 #include "sets/ranges.h"
 
+struct scope;
 struct state;
 
 #define UNTIL_ENDLESS INT64_MAX
 
+/* From then (0: now) until then, in seconds since the epoch, packets of an address are dropped: those of a scope. */
+struct period {
+	int64_t from, to;
+	size_t scope;
+};
+
 /*
- * Until that date, in seconds since the epoch; 0: it is not dropped. What waits for confirmation goes back at its
- * deadline, and what it took the place of comes back.
+ * All of one address. What waits for confirmation goes back at its deadline, and what it took the place of comes back:
+ * at once, where that is over.
  */
 struct until {
-	int64_t all;	  /* its packets */
-	int64_t some;	  /* those of a scope */
+	struct period *periods;
+	size_t n;
 	int64_t excepted; /* an exception lets it through until then, */
 	int64_t again;	  /* and again from then on; 0: none does */
 };
 
-int state_until(struct state *state, const struct addr *addrs, size_t n, struct until *until);
-/* Something else drops it from then (0: now) until then, as far as no exception lets it through. */
-void until_dropped(struct until *until, bool scoped, int64_t from, int64_t to);
+/* Of each of several; the first scope is that of all packets. */
+struct untils {
+	struct until *of;
+	size_t n;
+	struct scope *scopes;
+	size_t scopes_n;
+	int64_t image; /* when the image in force goes back */
+};
+
+/* untils_free() it, also after an error. */
+int state_until(struct state *state, const struct addr *addrs, size_t n, struct untils *untils);
+void untils_free(struct untils *untils);
+/* Something else drops it from then until then, as far as no exception lets it through. */
+int until_dropped(struct until *until, size_t scope, int64_t from, int64_t to);
 /* What is allowed only until what waits goes back. */
 int state_allowed_waiting(struct state *state, struct ranges *waiting);
 /*
