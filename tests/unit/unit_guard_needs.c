@@ -5,7 +5,6 @@
 
 #include "bpf/decide.h"
 #include "change/exceptions.h"
-#include "change/guard_before.h"
 #include "change/guard_culprit.h"
 #include "change/guard_needs.h"
 #include "change/guard_rails.h"
@@ -37,8 +36,8 @@ static const struct own_address machine[NEEDS] = {
 };
 
 static struct given {
-	enum dropped_before before[NEEDS];
-	bool longer[NEEDS], ever[NEEDS];
+	bool before[NEEDS], longer[NEEDS], ever[NEEDS];
+	bool unanswered;
 	int64_t until; /* what is longer */
 	int needs_err, longer_err, ever_err, exception_err;
 	const char *culprit;
@@ -67,14 +66,11 @@ static size_t place(struct addr addr)
 	return i;
 }
 
-static enum dropped_before given_before(struct state *state, const struct live *live, const struct own_address *own,
-					bool image)
+static bool given_answer(const struct live *live, struct addr addr, __u32 *answer)
 {
-	(void)state;
 	(void)live;
-	if (image)
-		printf("  an image\n");
-	return given.before[place(own->addr)];
+	*answer = given.before[place(addr)] ? ANSWER_DROP : 0;
+	return !given.unanswered;
 }
 
 static int given_longer(struct state *state, const struct context *context, const struct own_address *own, size_t n,
@@ -168,7 +164,7 @@ static int given_grants(struct state *state, struct addr **list, size_t *n)
 #define state_grant_drop(s, addr)   (may("drop") ?: state_grant_drop(s, addr))
 #define state_later(s, bans, set)   (may("later") ?: state_later(s, bans, set))
 #define own_addresses		    given_needs
-#define guard_before		    given_before
+#define live_answer		    given_answer
 #define guard_longer		    given_longer
 #define guard_ever		    given_ever
 #define culprit_text		    given_culprit
@@ -258,7 +254,7 @@ static void refuses(void)
 static void goes_on(void)
 {
 	for (size_t i = 0; i < NEEDS; i++)
-		given.before[i] = DROPPED_AS_NOW;
+		given.before[i] = true;
 	sets(ALL, false);
 	given.longer[2] = true;
 	sets(ALL, false);
@@ -266,7 +262,7 @@ static void goes_on(void)
 	guard.afresh = true;
 	sets(ALL, false);
 	guard.afresh = false;
-	given.before[1] = DROPPED_LESS;
+	given.unanswered = true;
 	sets(ALL, false);
 }
 
@@ -283,11 +279,9 @@ static void forces(void)
 	guard_free(&guard);
 	guard = (struct guard){ 0 };
 	sets(ALL, false);
-	given.before[0] = DROPPED_AS_NOW;
+	given.before[0] = true;
 	sets(ALL, false);
-	given.before[0] = DROPPED_LESS;
-	sets(ALL, false);
-	given.before[0] = DROPPED_NOT;
+	given.before[0] = false;
 	given.longer[0] = true;
 	sets(ALL, false);
 	guard.everything = true;
@@ -373,7 +367,7 @@ static void in_force(void)
 	end(guard_in_force(&guard, state, &live));
 	given.drops[2] = true;
 	end(guard_in_force(&guard, state, &live));
-	given.before[2] = DROPPED_AS_NOW;
+	given.before[2] = true;
 	end(guard_in_force(&guard, state, &live));
 	guard.afresh = true;
 	end(guard_in_force(&guard, state, &live));

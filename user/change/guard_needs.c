@@ -7,7 +7,6 @@
 #include "base/log.h"
 #include "bpf/decide.h"
 #include "change/exceptions.h"
-#include "change/guard_before.h"
 #include "change/guard_culprit.h"
 #include "change/guard_rails.h"
 #include "change/guard_until.h"
@@ -118,16 +117,19 @@ static int grant(const struct asked *a, const struct own_address *own, int64_t l
 	return state_grant(a->state, own->addr, waits ? a->guard->waits : 0);
 }
 
+static bool is_in_force(const struct live *live, const struct own_address *own)
+{
+	__u32 answer = ANSWER_UNPARSED;
+
+	return live_answer(live, own->source, &answer) && answer_drops(answer);
+}
+
 static int ask(const struct asked *a, const struct own_address *own, int64_t longer)
 {
-	enum dropped_before before;
-
 	if (is_forced(a->guard, own->addr))
 		return grant(a, own, longer);
-	before = guard_before(a->state, a->live, own, a->guard->fixed);
-	/* What was granted is what was dropped then, not more of it, and not for longer. */
-	if (!longer && (state_granted(a->state, own->addr) ? before != DROPPED_LESS
-							   : !a->guard->afresh && before == DROPPED_AS_NOW))
+	/* No more of it is dropped than was, at any time; and that was granted, or is in force already. */
+	if (!longer && (state_granted(a->state, own->addr) || (!a->guard->afresh && is_in_force(a->live, own))))
 		return 0;
 	return judge(a, own);
 }

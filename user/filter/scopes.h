@@ -16,7 +16,4 @@ struct scoped {
 /* All but `of`, which says what the labels of addresses stand for. -E2BIG with the reason recorded. */
 int scopes_make(struct scopes *scopes, const struct scoped *scoped, size_t n);
 
-/* Does one of those, by their bits, drop every packet that this one takes? */
-bool scopes_drop(const struct scopes *scopes, uint64_t of, const struct scope *scope);
-
 #endif
