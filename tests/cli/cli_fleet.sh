@@ -57,6 +57,24 @@ on_its_account() {
 	bloom state check
 }
 
+waits_no_more() {
+	[ "$(get '.waiting | length' show)" = 0 ]
+}
+
+# This machine's own ban goes back; what a member has said meanwhile stays.
+beside_a_trial() {
+	bloom fleet accept edge-7
+	bloom add 45.0.0.1 45.0.0.2 45.0.0.3 --confirm 3s
+	says '@edge-7 +45.0.0.1 1h scans' '@edge-7 +45.0.0.2 1h' '@edge-7 -45.0.0.2'
+	wait_until "the end of the trial" waits_no_more
+	verdicts 45.0.0.1=drop 45.0.0.2=pass 45.0.0.3=pass
+	is "$(get '.[0].reason' bans 45.0.0.1)" "edge-7: scans" "the ban that stays"
+	is "$(of edge-7 '[.bans, .refused]')" '[1,0]' "what was taken"
+	says '@edge-7 -45.0.0.1'
+	verdicts 45.0.0.1=pass
+	bloom state check
+}
+
 forgotten() {
 	local before
 
@@ -199,4 +217,4 @@ bad_words() {
 	is "$(get '.members | length' fleet)" 0 "members"
 }
 
-run_cases nothing_is_taken on_its_account forgotten within_its_limits quorum_and_shadow what_is_needed ends_and_reboots stepped_back bad_words
+run_cases nothing_is_taken on_its_account beside_a_trial forgotten within_its_limits quorum_and_shadow what_is_needed ends_and_reboots stepped_back bad_words

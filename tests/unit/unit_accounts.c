@@ -38,6 +38,12 @@ static struct {
 } before;
 static const struct pending image = { .kind = PENDING_IMAGE, .name = PENDING_IMAGE_NAME, .deadline = 4000000000 };
 
+/* Or a ban of this machine's is on trial. */
+static struct {
+	bool on;
+	int own;
+} trial[PREFIXES];
+
 static int64_t beginning;
 
 static struct prefix prefix_at(int i)
@@ -216,6 +222,42 @@ static void try_image(struct change *change)
 	       !state_set(change->state, "image", 1));
 }
 
+static struct pending waits_of(int p)
+{
+	struct pending waits = { .kind = PENDING_BAN, .deadline = 4000000000 };
+	struct prefix at = prefix_at(p);
+
+	prefix_text(waits.name, at.first, (int)at.length);
+	return waits;
+}
+
+/* add --replace --confirm */
+static void try_ban(struct change *change, int p)
+{
+	struct pending waits = waits_of(p);
+
+	for (int m = 0; m < MEMBERS; m++)
+		if (model.said[m][p])
+			return;
+	ENOUGH(!state_pending_add(change->state, &waits));
+	trial[p].on = true;
+	trial[p].own = model.own[p];
+	own(change, p);
+}
+
+/* As the detector does, which nobody can tell that it has to wait. */
+static void own_beside_trial(struct change *change, int p)
+{
+	struct prefix at = prefix_at(p);
+	struct ban is;
+
+	own(change, p);
+	ENOUGH(!account_own(change->state, at.first, at.length, &is));
+	CHECK(!state_ban_stays(change->state, &is), "beside a trial: %s", log_last());
+	if (trial[p].own < model.own[p])
+		trial[p].own = model.own[p];
+}
+
 static void judge_what_came_back(struct change *change)
 {
 	size_t n;
@@ -251,6 +293,32 @@ static void end_trial(struct change *change)
 	}
 	before.on = false;
 	ENOUGH(!state_pending_confirm(change->state) && !state_set(change->state, "image", 0));
+}
+
+/* What was there before it began, and what it could not keep from coming; or all is confirmed. */
+static void end_ban_trial(struct change *change, int p)
+{
+	struct pending waits = waits_of(p);
+
+	if (ktap_random() % 3 == 0) {
+		memset(trial, 0, sizeof(trial));
+		ENOUGH(!state_pending_confirm(change->state));
+		return;
+	}
+	trial[p].on = false;
+	model.own[p] = trial[p].own;
+	ENOUGH(!accounts_put(change));
+	CHECK(!state_pending_undo(change->state, &waits), "a ban goes back: %s", log_last());
+	judge_what_came_back(change);
+	end_what_is_over(change);
+}
+
+static bool any_ban_waits(void)
+{
+	for (int p = 0; p < PREFIXES; p++)
+		if (trial[p].on)
+			return true;
+	return false;
 }
 
 static void begin(struct change *change);
@@ -293,12 +361,14 @@ static bool step(struct change *change)
 	struct prefix at = prefix_at(p);
 	size_t n;
 
-	switch (ktap_random() % 14) {
+	switch (ktap_random() % 16) {
 	case 0:
 	case 1:
-		own(change, p);
+		(trial[p].on ? own_beside_trial : own)(change, p);
 		return false;
 	case 2:
+		if (trial[p].on)
+			return false;
 		err = account_own_drop(change, at.first, at.length);
 		CHECK(err ? err_is(err, ENOENT) && !model.own[p] : model.own[p], "its own end: %s", reason(err));
 		ENOUGH(!change_touch(change, at.first, at.length)); /* as ban_del() does */
@@ -317,7 +387,8 @@ static bool step(struct change *change)
 		expire(change);
 		return true;
 	case 6:
-		by_older_version(change, p);
+		if (!trial[p].on)
+			by_older_version(change, p);
 		return true;
 	case 7:
 	case 8:
@@ -326,9 +397,15 @@ static bool step(struct change *change)
 		model.said[m][p] = before.said[m][p] = 0;
 		return false;
 	case 13:
-		if (ktap_random() % 4)
+		if (ktap_random() % 4 || any_ban_waits())
 			return false;
 		(before.on ? end_trial : try_image)(change);
+		return true;
+	case 14:
+		if (trial[p].on)
+			end_ban_trial(change, p);
+		else if (!before.on)
+			try_ban(change, p);
 		return true;
 	default:
 		say(change, m, p, random_end());
@@ -358,6 +435,7 @@ static void against_the_model(void)
 
 	memset(&model, 0, sizeof(model));
 	memset(&before, 0, sizeof(before));
+	memset(trial, 0, sizeof(trial));
 	for (int m = 0; m < MEMBERS; m++)
 		model.rule[m] = -1;
 	begin(&change);

@@ -358,9 +358,8 @@ static bool within_rate(struct member *m, const struct member_limits *limits, in
 	return true;
 }
 
-/* NULL: it may, if *err is 0. */
-static const char *refusal(struct change *change, struct account_held *held, const struct prefix *p, char why[256],
-			   int *err)
+/* NULL: it may. */
+static const char *refusal(struct change *change, struct account_held *held, const struct prefix *p, char why[256])
 {
 	bool accepted;
 	const struct member_limits *limits = limits_of(&change->accounts, held, &accepted);
@@ -379,11 +378,6 @@ static const char *refusal(struct change *change, struct account_held *held, con
 		snprintf(why, 256, "%s bans %s, %s", text, prefix_text(host, need->addr, -1), own_text(what, need));
 		return why;
 	}
-	*err = state_pending_has(change->state, PENDING_BAN, text);
-	if (*err < 0)
-		return NULL;
-	if (*err)
-		return "a change of that ban waits for confirmation";
 	if (!within_rate(&held->is, limits, clock_ns(CLOCK_REALTIME) / 1000))
 		return "it says more than its rate";
 	return NULL;
@@ -451,11 +445,9 @@ int account_say(struct change *change, const char *member, const struct prefix *
 	/* No room for another name: nobody is told, but nothing else stops for it. */
 	if (err)
 		return err_is(err, ENOENT) ? 0 : err;
-	why = refusal(change, held, p, text, &err);
+	why = refusal(change, held, p, text);
 	if (why)
 		return refuse(held, why);
-	if (err)
-		return err;
 	limits = limits_of(&change->accounts, held, &accepted);
 	err = count(change, held);
 	if (!err && held->held >= limits->entries) {

@@ -44,6 +44,9 @@ int state_said_back(struct state *state);
 int state_said_back_drop(struct state *state);
 /* Before the two: where only one of the two times has members' words of a prefix, this machine's own gets a row. */
 int state_said_beside(struct state *state);
+/* Beside members' words of a prefix, this machine's own is again what ban_before has. */
+struct prefix;
+int state_said_own_back(struct state *state, const struct prefix *prefix);
 
 /* What is behind an agent's ban (behind.h), the same; between those two. */
 int state_behind_give_due(struct state *state, int64_t date_most);
@@ -53,7 +56,6 @@ int state_behind_wait(struct state *state);
 int state_behind_back(struct state *state);
 int state_behind_back_drop(struct state *state);
 /* Beside one ban that waits. */
-struct prefix;
 int state_behind_ban_wait(struct state *state, const struct prefix *prefix);
 int state_behind_ban_back(struct state *state, const struct prefix *prefix);
 int state_behind_ban_forget(struct state *state, const struct prefix *prefix);

@@ -181,6 +181,7 @@ static int undo_ban(struct state *s, const char *name)
 				   " WHERE family = ? AND length = ? AND first = ?",
 				   p.first, p.length) ?:
 	       state_behind_ban_back(s, &p) ?:
+	       state_said_own_back(s, &p) ?:
 	       state_own_changed(s, &p, NULL, false);
 }
 

@@ -291,6 +291,25 @@ int state_said_back(struct state *state)
 			 "");
 }
 
+int state_said_own_back(struct state *state, const struct prefix *p)
+{
+	int any = state_said_any(state), err;
+
+	if (any <= 0)
+		return any;
+	err = state_ban_statement(state,
+				  "DELETE FROM said WHERE family = ? AND length = ? AND first = ? AND member = 0",
+				  p->first, p->length)
+		      ?: state_ban_statement(state,
+					     "INSERT INTO said (" COLUMNS ") SELECT " OWN_OF_B " FROM ban_before AS b"
+					     " WHERE family = ? AND length = ? AND first = ?"
+					     " AND EXISTS (SELECT 1 FROM said" OF_B ")",
+					     p->first, p->length);
+	state->said = SAID_UNKNOWN;
+	state->said_back = true;
+	return err;
+}
+
 bool state_said_came_back(const struct state *state)
 {
 	return state->said_back;
