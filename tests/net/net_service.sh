@@ -612,6 +612,44 @@ line_fails() {
 	stop
 }
 
+# begin_writing NAME LINE: new versions of that file, all the time.
+begin_writing() {
+	while echo "$2$SECONDS" >"$1.new"; do
+		mv "$1.new" "$1"
+	done &
+	writers+=($!)
+}
+
+# Whoever may write to the file of a list, or of a line that fails, has others wait for no more than his own.
+written_all_the_time() {
+	local writers=() writer
+
+	prepare
+	printf '%s\n' "load theirs '$WORK/theirs'" "load broken '$WORK/broken'" "follow bans" >>conf
+	echo 203.0.113.0-203.0.113.15 >theirs
+	echo 'no address' >broken
+	mkfifo bans
+	begin_writing theirs "203.0.113.0-203.0.113.15 # "
+	begin_writing broken 'no address '
+	ready
+	child_of "xdp-bloom follow"
+	kill -HUP "$service_pid"
+	heard "$notes" RELOADING=1
+	heard "$notes" READY=1
+	for writer in "${writers[@]}"; do
+		kill "$writer"
+		end_of "$writer"
+	done
+	echo 203.0.113.0-203.0.113.16 >theirs.new
+	mv theirs.new theirs
+	wait_until "the last version" is_last
+	stop
+}
+
+is_last() {
+	"$XDP_BLOOM" test 203.0.113.16 | grep -q "banned by theirs"
+}
+
 # Counters that cannot be read are tried now and then: the service does not turn and turn.
 counts_nothing() {
 	local polls n
@@ -666,4 +704,4 @@ grows() {
 
 run_cases grows starts_and_stops tells_who_is_busy only_one finds_interfaces "finds_interfaces --shared" finds_the_same_number tries_interfaces_again claims_no_filter gives_up_an_interface changes_slowly ends_bans ends_what_was_killed restores_without_watchers clock_is_set ends_bans_later starts_on_a_full_disk \
 	ends_bans_of_a_state_that_was_gone beside_a_load \
-	rotates rotates_later killed_at_start answers_prometheus with_few_rights damaged_state line_fails counts_nothing
+	rotates rotates_later killed_at_start answers_prometheus with_few_rights damaged_state line_fails written_all_the_time counts_nothing

@@ -459,12 +459,6 @@ static void given_followers_turn(struct followers *followers, int64_t now)
 	word("followers");
 }
 
-static bool given_waits(const struct reload *reload)
-{
-	is(reload == PIECE(reload, RELOAD_IS));
-	return among(parts.yes, "waits");
-}
-
 static void given_hook_turn(struct hook *hook)
 {
 	word("hook(%s)", hook->program ?: "");
@@ -836,7 +830,6 @@ PLAIN(hook_end)
 #define learn_turn	    given_learn_turn
 #define errands_turn	    given_errands_turn
 #define followers_turn	    given_followers_turn
-#define reload_waits	    given_waits
 #define hook_turn	    given_hook_turn
 #define arrivals_attached   given_attached
 #define observer_look	    given_observer_look

@@ -128,6 +128,13 @@ static void given_failed(const struct context *its, const char *list, const char
 	line("list '%s' was refused: %s", list, why);
 }
 
+static void given_reloaded(struct reload *its, const char *list, int64_t now)
+{
+	if (its != (struct reload *)&keeper || now != now_ms)
+		abort();
+	line("the file of '%s' rests", list);
+}
+
 static void given_lost(struct reload *its, const char *list)
 {
 	if (its != (struct reload *)&keeper)
@@ -161,6 +168,7 @@ static void given_feed_lost(struct context *own, const char *list, const char *w
 #define feed_lost		  given_feed_lost
 #define list_failed		  given_failed
 #define reload_lost		  given_lost
+#define reload_ended		  given_reloaded
 #define event(...)		  given_event(__VA_ARGS__)
 #define kernel_live_generation(c) ((c) == &context ? 7 : 0)
 #define clock_ms		  given_ms

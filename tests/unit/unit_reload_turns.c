@@ -202,14 +202,22 @@ static bool given_loads(const struct config_line *l, const char **list, const ch
 #undef access
 
 static struct reload *r;
+static bool slow; /* what is to be loaded takes until ends() */
 
 static void follows(void)
 {
 	int err = reload_follow(r, NULL, &lines_of, &its_jobs);
 
 	end_words();
-	line("%s, %zu files, due %lld%s", err ? reason(err) : "followed", r->n,
-	     (long long)(reload_due(r) ? reload_due(r) - now_ms : -1), reload_waits(r) ? ", waits" : "");
+	line("%s, %zu files, due %lld", err ? reason(err) : "followed", r->n,
+	     (long long)(reload_due(r) ? reload_due(r) - now_ms : -1));
+}
+
+static void ends(void)
+{
+	for (size_t i = 0; i < sizeof(files) / sizeof(*files) && files[i].list; i++)
+		reload_ended(r, files[i].list, now_ms);
+	reload_ended(r, "", now_ms);
 }
 
 static void turn(void)
@@ -217,8 +225,9 @@ static void turn(void)
 	bool again = reload_turn(r, &lines_of, &its_jobs, now_ms);
 
 	end_words();
-	line("%sdue in %lld%s", again ? "lines again, " : "", (long long)(reload_due(r) - now_ms),
-	     reload_waits(r) ? ", waits" : "");
+	if (!slow)
+		ends();
+	line("%sdue in %lld", again ? "lines again, " : "", (long long)(reload_due(r) - now_ms));
 }
 
 static void after(int64_t ms)
@@ -241,7 +250,7 @@ static void anew(void)
 	files[0] = (struct file_of){ "one", "/l/one", "--format plain", "s1", "s1", false, false, false, false };
 	of_networks = networks_stamp = NULL;
 	failing = "";
-	lock_unwatched = job_fails = false;
+	lock_unwatched = job_fails = slow = false;
 	told_n = 0;
 	lines_of = (struct config){ 0 };
 	now_ms = BEGINS;
@@ -302,6 +311,7 @@ static void written(void)
 	files[0].written = files[0].young = false;
 	after(60000);
 	line("young, and told");
+	after(1000);
 	files[0].now = "s4";
 	files[0].young = true;
 	tells(0);
@@ -356,6 +366,7 @@ static void several(void)
 	follows();
 	reload_again(r);
 	turn();
+	after(1000);
 	line("no memory for a job");
 	job_fails = true;
 	reload_all(r);
@@ -439,12 +450,50 @@ static void each_fails(void)
 	turn();
 }
 
+/* Whoever may write to a file does so at each moment. */
+static void all_the_time(void)
+{
+	static const char *const versions[] = { "s2", "s3", "s4", "s5", "s6", "s7", "s8", "s9", "s10", "s11" };
+
+	follows();
+	turn();
+	slow = true;
+	for (size_t i = 0; i < sizeof(versions) / sizeof(*versions); i++) {
+		files[0].now = versions[i];
+		tells(0);
+		after(i ? reload_due(r) - now_ms : 200);
+		tells(0);
+		after(300);
+		ends();
+		line("it is loaded");
+	}
+	tells(0);
+	after(1000);
+	line("all");
+	reload_all(r);
+	turn();
+	ends();
+	line("and no more, but for one");
+	after(65000);
+	after(reload_due(r) - now_ms);
+	files[0].now = "s12";
+	tells(0);
+	after(200);
+	ends();
+	tells(0);
+	line("lines that fail");
+	for (int i = 0; i < 4; i++) {
+		tells(FAILED_NUMBER);
+		after(i ? reload_due(r) - now_ms : 200);
+	}
+}
+
 static void word_for_word(void)
 {
 	static const struct scene scenes[] = {
 		{ "versions", versions },     { "as it is written", written },	     { "not seen", not_seen },
 		{ "several", several },	      { "lines that failed", failed_lines }, { "not watched", not_watched },
-		{ "each fails", each_fails },
+		{ "each fails", each_fails }, { "all the time", all_the_time },
 	};
 
 	shows_scenes(&shows, scenes, sizeof(scenes) / sizeof(scenes[0]), anew);

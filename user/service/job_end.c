@@ -146,6 +146,8 @@ void service_job_ended(struct service *s, struct job *job, int status)
 		break;
 	case JOB_LOAD:
 	case JOB_NETWORKS:
+		reload_ended(s->reload, job->list, clock_ms());
+		break;
 	case JOB_HEAL:	 /* the keeper's own */
 	case JOB_LEARN:	 /* learn.c has it */
 	case JOB_FOLLOW: /* followers.c */

@@ -13,6 +13,7 @@
 #include "service/config.h"
 #include "service/file_watch.h"
 #include "service/jobs.h"
+#include "service/retry.h"
 #include "base/log.h"
 #include "sets/networks.h"
 #include "state/failed.h"
@@ -20,11 +21,23 @@
 #include "base/words.h"
 
 /* The files of one download come together: look once. */
-#define SETTLE_MS     200
+#define SETTLE_MS 200
+/* Who may write to one file may do so all the time: that takes the service from nobody else. */
+#define REST_FIRST    1000
+#define REST_MOST     60000
 #define LOCK_NUMBER   SIZE_MAX
 #define FAILED_NUMBER (SIZE_MAX - 1)
 /* Some changes are not reported: by another machine, or by a mount over a directory. */
 #define LOOK_EVERY 60000
+
+/* What is reported of a file. */
+struct news {
+	struct retry rest; /* it is not looked at before that; INT64_MAX: a version of it is being loaded */
+	bool changed;
+	bool held; /* it has changed while it rested */
+};
+
+static const struct retry rest = { .first = REST_FIRST, .most = REST_MOST };
 
 /* Of a struct source no more than what is in it: there may be hundreds, of 8 KiB each. */
 struct followed {
@@ -32,7 +45,8 @@ struct followed {
 	const char *path, *options; /* in the same memory, behind it */
 	char stamp[SOURCE_STAMP_MAX];
 	char tried[SOURCE_STAMP_MAX]; /* the version that was last given to load */
-	bool changed, warned, denied;
+	struct news news;
+	bool warned, denied;
 	bool lost; /* nobody knows what came of that */
 };
 
@@ -42,7 +56,7 @@ struct reload {
 	size_t n;
 	int64_t due, look_at;
 	bool command_ended, lock_warned;
-	bool again; /* a file that could not be loaded has changed */
+	struct news failed; /* of the files that could not be loaded */
 };
 
 int reload_open(struct reload **reload)
@@ -54,6 +68,7 @@ int reload_open(struct reload **reload)
 	if (!r)
 		return err;
 	r->due = INT64_MAX;
+	r->failed.rest = rest;
 	r->look_at = clock_ms() + LOOK_EVERY;
 	r->watch = file_watch_open(&err);
 	if (err) {
@@ -187,7 +202,7 @@ int reload_follow(struct reload *r, struct state *state, const struct config *co
 		err = keep(&lists[i], source);
 		/* It may have been written before it was watched. */
 		if (!old) {
-			lists[i].changed = true;
+			lists[i].news = (struct news){ .rest = rest, .changed = true };
 			r->due = 0;
 		}
 	}
@@ -206,10 +221,18 @@ int reload_follow(struct reload *r, struct state *state, const struct config *co
 void reload_all(struct reload *r)
 {
 	for (size_t i = 0; i < r->n; i++) {
-		r->lists[i].changed = true;
+		r->lists[i].news.changed = true;
+		r->lists[i].news.rest.at = 0;
 		r->lists[i].tried[0] = '\0';
 	}
 	r->due = 0;
+}
+
+void reload_ended(struct reload *r, const char *list, int64_t now)
+{
+	for (size_t i = 0; i < r->n; i++)
+		if (r->lists[i].news.rest.at == INT64_MAX && !strcmp(r->lists[i].list, list))
+			retry_later(&r->lists[i].news.rest, now);
 }
 
 void reload_lost(struct reload *r, const char *list)
@@ -223,7 +246,7 @@ void reload_again(struct reload *r)
 	for (size_t i = 0; i < r->n; i++) {
 		if (!r->lists[i].tried[0] || !strcmp(r->lists[i].tried, r->lists[i].stamp))
 			continue;
-		r->lists[i].changed = true;
+		r->lists[i].news.changed = true;
 		r->lists[i].tried[0] = '\0';
 		r->due = 0;
 	}
@@ -236,29 +259,55 @@ static void on_change(void *arg, size_t number)
 	if (number == LOCK_NUMBER)
 		r->command_ended = true;
 	else if (number == FAILED_NUMBER)
-		r->again = true;
+		r->failed.changed = true;
 	else if (number < r->n)
-		r->lists[number].changed = true;
+		r->lists[number].news.changed = true;
+}
+
+static void came(struct reload *r, struct news *news, int64_t now)
+{
+	if (!news->changed)
+		return;
+	news->held = news->held || now < news->rest.at;
+	if (!news->held && r->due == INT64_MAX)
+		r->due = now + SETTLE_MS;
 }
 
 bool reload_read(struct reload *r, int64_t now)
 {
 	r->command_ended = false;
 	file_watch_read(r->watch, on_change, r);
-	for (size_t i = 0; i <= r->n; i++)
-		if ((i < r->n ? r->lists[i].changed : r->again) && r->due == INT64_MAX)
-			r->due = now + SETTLE_MS;
+	for (size_t i = 0; i < r->n; i++)
+		came(r, &r->lists[i].news, now);
+	came(r, &r->failed, now);
 	return r->command_ended;
 }
 
-bool reload_waits(const struct reload *r)
+static int64_t due_of(const struct news *news, int64_t due)
 {
-	return r->due != INT64_MAX;
+	return news->held && news->rest.at < due ? news->rest.at : due;
 }
 
 int64_t reload_due(const struct reload *r)
 {
-	return r->due < r->look_at ? r->due : r->look_at;
+	int64_t due = due_of(&r->failed, r->due < r->look_at ? r->due : r->look_at);
+
+	for (size_t i = 0; i < r->n; i++)
+		due = due_of(&r->lists[i].news, due);
+	return due;
+}
+
+/* May it be looked at? If it was held, what comes next rests for longer. */
+static bool may_look(struct news *news, int64_t now)
+{
+	if (now < news->rest.at) {
+		news->held = news->held || news->changed;
+		return false;
+	}
+	if (!news->held)
+		news->rest.wait = 0;
+	news->held = false;
+	return true;
 }
 
 /* As the config file says, otherwise as the list was loaded. */
@@ -296,13 +345,13 @@ static int load_again(const struct followed *source, const struct config *config
 static bool is_due(const struct context *context, struct followed *list, bool look)
 {
 	char now[SOURCE_STAMP_MAX];
-	bool reported = list->changed, denied;
+	bool reported = list->news.changed, denied;
 	char text[LIST_NAME_MAX + 8];
 	int err;
 
 	if (!reported && !look)
 		return false;
-	list->changed = false;
+	list->news.changed = false;
 	err = source_look(now, list->path);
 	/* The unit keeps the service out of home directories, where a list may lie that was loaded by hand. */
 	denied = err_is(err, EACCES);
@@ -329,20 +378,35 @@ static bool is_due(const struct context *context, struct followed *list, bool lo
 	return true;
 }
 
+static void load_new(struct followed *list, const struct config *config, struct jobs *jobs, bool look)
+{
+	char text[LIST_NAME_MAX + 8];
+
+	if (!is_due(jobs->context, list, look))
+		return;
+	if (load_again(list, config, jobs))
+		warn("%s: %s", what(list, text), strerror(ENOMEM));
+	else
+		list->news.rest.at = INT64_MAX;
+}
+
 bool reload_turn(struct reload *r, const struct config *config, struct jobs *jobs, int64_t now)
 {
-	bool again = r->again, look = now >= r->look_at;
-	char text[LIST_NAME_MAX + 8];
+	bool look = now >= r->look_at, again;
 
 	if (now < reload_due(r))
 		return false;
-	r->again = false;
 	if (look)
 		r->look_at = now + LOOK_EVERY;
 	r->due = INT64_MAX;
 	follow_files(r, config, jobs); /* their paths may lead elsewhere now */
 	for (size_t i = 0; i < r->n; i++)
-		if (is_due(jobs->context, &r->lists[i], look) && load_again(&r->lists[i], config, jobs))
-			warn("%s: %s", what(&r->lists[i], text), strerror(ENOMEM));
+		if (may_look(&r->lists[i].news, now))
+			load_new(&r->lists[i], config, jobs, look);
+	again = may_look(&r->failed, now) && r->failed.changed;
+	if (again) {
+		r->failed.changed = false;
+		retry_later(&r->failed.rest, now);
+	}
 	return again;
 }

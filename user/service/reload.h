@@ -23,13 +23,13 @@ void reload_all(struct reload *reload);
 
 /* The command that loaded the list again was ended before it could say what came of that. */
 void reload_lost(struct reload *reload, const char *list);
+/* The command that loaded the list again has ended: the next version is not loaded at once. */
+void reload_ended(struct reload *reload, const char *list, int64_t now);
 /* Tries versions that could not be loaded once more. */
 void reload_again(struct reload *reload);
 
 /* True: a command has ended, so the state may have changed. */
 bool reload_read(struct reload *reload, int64_t now);
-/* Has something changed that reload_turn() has not looked at? */
-bool reload_waits(const struct reload *reload);
 /* When to call reload_turn(), in ms of CLOCK_MONOTONIC. */
 int64_t reload_due(const struct reload *reload);
 /*

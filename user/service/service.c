@@ -295,7 +295,7 @@ static void turn(struct service *s, int64_t now)
 		errands_turn(&s->errands, now);
 	if (s->ready)
 		followers_turn(&s->followers, now);
-	if (!busy(s) && !s->ready && s->look_at == INT64_MAX && !reload_waits(s->reload))
+	if (!busy(s) && !s->ready && s->look_at == INT64_MAX)
 		say_ready(s);
 	if (s->ready && strcmp(s->faulty, keeper_faulty(s->keeper)) != 0)
 		notify_status(s, "");
