@@ -132,8 +132,7 @@ static void leave_session(void)
 	signal(SIGHUP, SIG_IGN);
 	for (int fd = 0; fd < 3 && null >= 0; fd++)
 		dup2(null, fd);
-	for (int fd = 3; fd < 1024; fd++)
-		close(fd);
+	close_from(3);
 	if (chdir("/"))
 		return; /* it would only have let the directory be unmounted */
 }
