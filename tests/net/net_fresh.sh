@@ -486,6 +486,51 @@ by_lines() {
 	is "$(get length feeds)" 0 "feeds"
 }
 
+# One whose list has not come yet is a list all the same: flush takes it out, and an image its place.
+not_come_yet() {
+	need sqlite3
+	serves
+	echo "load drop $feed/list --every 1h $open" >lines
+	bloom batch lines
+	bloom flush
+	is "$(get length feeds)" 0 "feeds after flush"
+	echo 45.0.0.1 >other
+	bloom image make image other
+	bloom batch lines
+	refused "'drop' is to be fetched; --force drops it" load --image image
+	bloom load --image image --force --confirm 1h
+	is "$(get length feeds)" 0 "feeds beside an image"
+	as_sql "UPDATE pending SET due = 1"
+	bloom add 45.0.0.9
+	is "$(of_feed state)" new "what feeds says of what has come back"
+	bloom load --image image --force
+	bloom flush
+	is "$(get length feeds)" 0 "feeds after flush"
+	bloom batch lines
+	bloom unload drop --confirm 1h
+	is "$(get length feeds)" 0 "feeds"
+	refused "no list 'dorp'" unload dorp --confirm 1h
+}
+
+# A line names another server, which never answers: the list is as old as it was. And one from a file begins to grow old.
+grows_old_elsewhere() {
+	need sqlite3
+	serves
+	# shellcheck disable=SC2086 # two options
+	[ "$1" = file ] || bloom load drop $feed/list --every 1h --max-age 1d --then drop $open
+	[ "$1" != file ] || bloom load drop www/list
+	echo 500 >www/moved.status
+	echo "load drop $feed/moved --every 1h --max-age 1d --then drop $open" >lines
+	bloom batch lines
+	is "$(of_feed state)" new "what feeds says"
+	expect 2 "$XDP_BLOOM" load drop
+	verdicts 203.0.113.7=drop
+	as_sql "UPDATE feed SET good_up = good_up - 900000, good = good - 900000, boot = 0"
+	expect 2 "$XDP_BLOOM" load drop
+	verdicts 203.0.113.7=pass
+	is "$(of_feed state)" dropped "what feeds says of it"
+}
+
 # poke: a command that the service notices.
 poke() {
 	bloom add 192.0.2.200 --ttl 1h
@@ -778,4 +823,4 @@ too_old_keep() { too_old keep drop old; }
 too_old_shadow() { too_old shadow pass shadow; }
 too_old_drop() { too_old drop pass dropped; }
 
-run_cases by_command undoes_nothing sets_nothing goes_back ages_on_trial compared drops refuses too_old_keep too_old_shadow too_old_drop too_old_stays other_scope by_lines by_service is_shown costs_nothing one_at_a_time by_socket a_week ${XDP_BLOOM_BANS:+a_day_on_flash}
+run_cases not_come_yet "grows_old_elsewhere feed" "grows_old_elsewhere file" by_command undoes_nothing sets_nothing goes_back ages_on_trial compared drops refuses too_old_keep too_old_shadow too_old_drop too_old_stays other_scope by_lines by_service is_shown costs_nothing one_at_a_time by_socket a_week ${XDP_BLOOM_BANS:+a_day_on_flash}

@@ -285,7 +285,9 @@ static void registers_what_is_set(void)
 	feed.good = 1;
 	CHECK(err_is(register_feed(&its), EALREADY), "it is not moved back");
 	kept_as(&is);
-	CHECK(!strcmp(is.url, URL) && !strcmp(is.list, "drop") && !is.good && !is.dated, "it has what came of another");
+	CHECK(!strcmp(is.url, URL) && !strcmp(is.list, "drop") && !is.changed && !is.dated,
+	      "it has what came of another");
+	CHECK(is.good == 5, "the list is not as old as it was");
 }
 
 static void put_a_list(enum list_kind kind, const char *scope)

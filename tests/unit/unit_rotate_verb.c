@@ -5,6 +5,7 @@
 
 #include "change/apply.h"
 #include "change/attach.h"
+#include "change/feed_row.h"
 #include "change/revert_timer.h"
 #include "kernel/live.h"
 #include "naive.h"
@@ -210,6 +211,12 @@ static int given_confirm(struct change *change)
 	return call("all that waits stays");
 }
 
+static int given_rows_drop(struct change *change, long confirm)
+{
+	(void)change;
+	return call(confirm ? "the feeds go for a while" : "the feeds go");
+}
+
 static int given_flush(struct state *state)
 {
 	(void)state;
@@ -243,6 +250,7 @@ static int given_clear(struct state *state)
 #define state_lists		  given_lists
 #define list_failures		  given_failures
 #define state_list_drop		  given_drop
+#define feed_rows_drop		  given_rows_drop
 #define state_pending_flush	  given_flush
 #define image_kept		  given_kept
 #define image_leave		  given_leave
@@ -297,7 +305,7 @@ static void flushes(void)
 	lists_n = 0;
 	TYPES("flush");
 	lists_n = 2;
-	for (fails_at = 1; fails_at <= 10; fails_at++)
+	for (fails_at = 1; fails_at <= 11; fails_at++)
 		TYPES("flush");
 }
 

@@ -14,6 +14,7 @@
 #include "base/span.h"
 #include "change/change.h"
 #include "change/feed_times.h"
+#include "change/revert_timer.h"
 #include "fetch/public_key.h"
 #include "fetch/text_hash.h"
 
@@ -103,10 +104,11 @@ bool feed_row_same(const struct feed *a, const struct feed *b)
 
 void feed_row_set(struct feed *row, const struct feed *as)
 {
-	int64_t aged = row->aged; /* of the list */
-
+	/* Its age is the list's, which stays until another server has one. */
 	if (strcmp(row->url, as->url) != 0)
-		*row = (struct feed){ .aged = aged };
+		*row = (struct feed){
+			.aged = row->aged, .good = row->good, .good_up = row->good_up, .boot = row->boot
+		};
 	memcpy(row->list, as->list, sizeof(row->list));
 	memcpy(row->url, as->url, sizeof(row->url));
 	memcpy(row->options, as->options, sizeof(row->options));
@@ -188,6 +190,13 @@ static void take_version(struct feed *row, const struct fetch_answer *answer, en
 	memcpy(row->modified, answer->modified, sizeof(row->modified));
 }
 
+void feed_row_good(struct feed *row)
+{
+	row->good = time(NULL);
+	row->good_up = clock_boot() / 1000000000;
+	row->boot = clock_boot_number();
+}
+
 void feed_came(struct feed *row, const struct fetch_answer *answer, enum feed_outcome outcome, bool by_change,
 	       const char *why)
 {
@@ -201,9 +210,7 @@ void feed_came(struct feed *row, const struct fetch_answer *answer, enum feed_ou
 		if (answer->page)
 			row->refused = (int64_t)answer->page;
 	} else {
-		row->good = now;
-		row->good_up = clock_boot() / 1000000000;
-		row->boot = clock_boot_number();
+		feed_row_good(row);
 		row->refused = row->aged = 0;
 		/* The same may lie there with an older date, as a change of it came first. */
 		if (at > row->dated || (at && outcome == FEED_CHANGED))
@@ -305,6 +312,19 @@ int feed_row_counts(struct state *state, const struct list_info *list)
 	}
 	free(row);
 	return err_is(err, ENOENT) ? 0 : err;
+}
+
+int feed_rows_drop(struct change *change, long confirm)
+{
+	struct feed *feeds;
+	size_t n;
+	int err = state_feeds(change->state, &feeds, &n);
+
+	for (size_t i = 0; i < n && !err; i++)
+		err = confirm ? change_pending_drop(change, feeds[i].list, confirm)
+			      : state_list_drop(change->state, feeds[i].list);
+	free(feeds);
+	return err;
 }
 
 void feed_lost(struct context *context, const char *name, const char *why)

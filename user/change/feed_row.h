@@ -9,6 +9,7 @@
 #include "sets/list.h"
 #include "state/feeds.h"
 
+struct change;
 struct context;
 
 /*
@@ -24,8 +25,10 @@ bool feed_row_same(const struct feed *a, const struct feed *b);
 /* Is the same version in force? Of two that came in one second the tag tells, or the date. */
 bool feed_row_same_version(const struct feed *a, const struct feed *b);
 
-/* Sets it so, and nothing of what came of it. Of another URL nothing has come. */
+/* Sets it so, and nothing of what came of it. Of another URL nothing has come; the list is as old as it is. */
 void feed_row_set(struct feed *row, const struct feed *as);
+/* Its list is no older than this. */
+void feed_row_good(struct feed *row);
 
 /* Is this text, of a list that is fetched again, the one that was no list? 0 or -errno with the reason recorded. */
 int feed_known_page(const struct feed *row, int text);
@@ -44,6 +47,8 @@ void feed_came(struct feed *row, const struct fetch_answer *answer, enum feed_ou
  * was, neither set nor renewed meanwhile; or as it cannot be, which is a warning.
  */
 bool feed_row_keep(const struct context *context, const struct feed *row, const struct feed *was);
+/* Takes out those whose list has not come, with --confirm of so many seconds; 0: without. */
+int feed_rows_drop(struct change *change, long confirm);
 /* The command that asked for it was ended before it could say what came of that: a failure like any other. */
 void feed_lost(struct context *context, const char *name, const char *why);
 /*

@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "change/agreement.h"
 #include "change/change.h"
+#include "change/feed_row.h"
 #include "change/revert_timer.h"
 #include "filter/measured_rate.h"
 #include "image/image.h"
@@ -80,6 +81,21 @@ static int nothing_waits(struct state *state)
 	return err;
 }
 
+/* One whose list has not come yet would come beside the image. */
+static int no_feed(struct state *state)
+{
+	struct feed *feeds;
+	size_t n;
+	int err = state_feeds(state, &feeds, &n);
+
+	if (!err && n)
+		err = because(-EPERM,
+			      "an image takes the place of all lists, and '%s' is to be fetched; --force drops it",
+			      feeds[0].list);
+	free(feeds);
+	return err;
+}
+
 /* Exceptions are a list, too. */
 static int nothing_is_dropped(const struct list_info *lists, size_t n, bool bans)
 {
@@ -108,12 +124,12 @@ static int drop_lists(struct change *change, bool force, long confirm)
 	if (err)
 		return err;
 	if (!force)
-		err = nothing_is_dropped(lists, n, state_bans_any(state));
+		err = nothing_is_dropped(lists, n, state_bans_any(state)) ?: no_feed(state);
 	for (size_t i = 0; i < n && !err; i++)
 		err = confirm ? change_pending_drop(change, lists[i].name, confirm)
 			      : state_list_drop(state, lists[i].name);
 	free(lists);
-	return err ?: change_pending(change, PENDING_IMAGE, PENDING_IMAGE_NAME, confirm) ?: state_bans_clear(state);
+	return err ?: feed_rows_drop(change, confirm) ?: change_pending(change, PENDING_IMAGE, PENDING_IMAGE_NAME, confirm) ?: state_bans_clear(state);
 }
 
 int image_load(struct context *context, const struct image_load_options *o, struct image *image)

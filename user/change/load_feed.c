@@ -52,6 +52,7 @@ static int register_feed(struct load *l)
 {
 	const char *fault = fetch_url_fault(l->path, l->options->feed.insecure || l->options->feed.key);
 	struct change *change = NULL;
+	struct list_info list;
 	struct feed *row;
 	int err = fault ? because(-EINVAL, "%.300s: %s", l->path, fault) : 0;
 
@@ -67,6 +68,9 @@ static int register_feed(struct load *l)
 		l->context->unchanged = !err && feed_row_same(row, l->feed);
 		if (!l->context->unchanged && (!err || err_is(err, ENOENT))) {
 			feed_row_set(row, l->feed);
+			/* One that was there before grows old, too, whether or not the server ever answers. */
+			if (!row->good && !state_list_get(change->state, l->name, &list))
+				feed_row_good(row);
 			/* What is in force was read otherwise. */
 			row->etag[0] = row->modified[0] = row->next = 0;
 			/* No version could come of what does not fit. */

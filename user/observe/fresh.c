@@ -17,7 +17,7 @@ static const char *word_of(const struct feed *f, int64_t now)
 		return f->then == FEED_DROP ? "dropped" : "shadow";
 	if (feed_is_old(f, now))
 		return "old";
-	return f->failures ? "failing" : f->good && f->there ? "fresh" : "new";
+	return f->failures ? "failing" : f->tried && f->good && f->there ? "fresh" : "new";
 }
 
 struct fresh fresh_of(const struct feed *f, int64_t now)

@@ -223,6 +223,8 @@ int state_fleet_check(struct state *state);
 int state_fleet_tables(struct state *state);
 /* Only a change brings a state to the version that has its tables. */
 bool state_has_fleet(const struct state *s);
+/* The list, or the feed whose list has not come. -ENOENT where there is neither. */
+int state_list_delete(struct state *state, const char *name);
 /* A feed beside its list's version that waits: kept, taken back, or no longer needed. */
 int state_feed_wait(struct state *state, const char *list);
 int state_feed_back(struct state *state, const char *list);

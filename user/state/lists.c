@@ -268,18 +268,24 @@ int state_list_set_kind(struct state *state, const char *name, enum list_kind ki
 		       ?: state_scope_kind(state, name);
 }
 
-int state_list_drop(struct state *state, const char *name)
+int state_list_delete(struct state *state, const char *name)
 {
 	bool feed;
-	int err = strchr(name, ' ') ? -ENOENT
-				    : state_pending_forget(state, PENDING_LIST, name)
-					      ?: state_pending_forget(state, PENDING_LIST_KIND, name);
+	int err = state_feed_drop(state, name);
 
-	/* A feed may have no list yet. */
-	err = err ?: state_trust(state, name, 0) ?: state_feed_drop(state, name);
+	/* It may have no list yet. */
 	feed = !err && sqlite3_changes(state->db);
 	err = err ?: state_change(state, "DELETE FROM list WHERE name = ?", name);
 	if (err_is(err, ENOENT) && feed)
 		return 0;
 	return err_is(err, ENOENT) ? because_no_list(state, name) : err;
+}
+
+int state_list_drop(struct state *state, const char *name)
+{
+	if (strchr(name, ' '))
+		return because_no_list(state, name);
+	return state_pending_forget(state, PENDING_LIST, name) ?:
+	       state_pending_forget(state, PENDING_LIST_KIND, name) ?:
+	       state_trust(state, name, 0) ?: state_list_delete(state, name);
 }

@@ -347,9 +347,9 @@ int state_pending_add(struct state *state, const struct pending *pending)
 
 int state_pending_drop(struct state *state, const struct pending *pending)
 {
-	return state_pending_add(state, pending)
-		       ?: state_feed_drop(state, pending->name)
-		       ?: state_put(state, "DELETE FROM list WHERE name = ?", "s", pending->name);
+	if (strchr(pending->name, ' '))
+		return because_no_list(state, pending->name);
+	return state_pending_add(state, pending) ?: state_list_delete(state, pending->name);
 }
 
 /*

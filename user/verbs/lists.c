@@ -70,7 +70,7 @@ static int drop(struct change *change, const struct force_options *o, const char
 	*build = *build || !err;
 	err = err ?: o->force ? change_force(change, &set) : 0;
 	ranges_free(&set);
-	if (err_is(err, ENOENT) && refused)
+	if (err_is(err, ENOENT) && refused && !o->confirm.given)
 		return 0;
 	return because_taken_whole(change->state, err, name,
 				   "'image make' makes one without it, and 'xdp-bloom flush' ends this one");

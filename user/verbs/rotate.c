@@ -3,6 +3,7 @@
 #include "change/apply.h"
 #include "change/change.h"
 #include "change/attach.h"
+#include "change/feed_row.h"
 #include "state/failed.h"
 #include "state/kept_image.h"
 #include "state/state.h"
@@ -44,6 +45,7 @@ int verb_flush(const struct call *call)
 	list_failures(call->context, &failed, &failed_n);
 	for (size_t i = 0; i < n && !err; i++)
 		err = state_list_drop(change->state, lists[i].name);
+	err = err ?: feed_rows_drop(change, 0);
 	if (!err)
 		err = state_pending_flush(change->state);
 	if (!err) {
