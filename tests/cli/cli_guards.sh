@@ -874,6 +874,52 @@ beside_a_trial() {
 	verdicts $address=drop
 }
 
+# Where the filter begins, what comes back as a trial goes back is asked about, too.
+begins_beside_a_trial() {
+	local address=45.0.0.254 back trial
+
+	back="$address, a gateway in use (route table 254), would be banned when what waits for confirmation goes back"
+	veth 0 1
+	ip addr add 45.0.0.1/24 dev edge0
+	ip link add edgetop type bridge
+	ip link set edgetop up
+	echo $address >it
+	bloom attach edgetop --ports
+	bloom load a it
+	ip route add default via $address
+	for trial in "allow $address" "unload a" "shadow a"; do
+		# shellcheck disable=SC2086 # words
+		bloom $trial --confirm 2
+		refused "$back" attach edge0
+		[ "${trial% a}" != "$trial" ] || refused "$back" tune --inner on
+		wait_until "it has gone back" has_gone_back
+	done
+	bloom allow $address --confirm 2
+	ip link set edge1 master edgetop
+	bloom add 198.51.100.1
+	grep -q "$back" err || fail "what it said of a port that came: $(cat err)"
+	wait_until "it has gone back" has_gone_back
+	is "$(xdp_id edge1)" none "the program on the port"
+	bloom detach edgetop --ports
+	ip route del default
+	bloom attach edge0
+	ip route add default via $address
+	rm "$XDP_BLOOM_BPFFS"/links/*
+	bloom unload a --confirm 2
+	refused "$back" restore
+	bloom restore --spare
+	grep -q "$back: it is allowed now; 'disallow $address --force' ends that" err || fail "what it said: $(cat err)"
+	wait_until "it has gone back" has_gone_back
+	verdicts $address=pass
+	[ "$(xdp_id edge0)" != none ] || fail "edge0 is not filtered"
+	bloom disallow $address --force
+	rm "$XDP_BLOOM_BPFFS"/links/*
+	bloom allow $address --confirm 2
+	bloom restore
+	wait_until "it has gone back" has_gone_back
+	verdicts $address=drop
+}
+
 # What an exception lets through, or a setting, that waits to be confirmed is not let through for good; nor is granted for
 # good what --force granted for what waits.
 what_goes_back() {
@@ -940,4 +986,4 @@ is_open() {
 	[ "$(xdp_id "$1")" = none ]
 }
 
-run_cases shows_all of_a_long_table by_a_liar by_three_who_stall what_may_not_be_read what_is_hidden table by_the_service spares_at_boot spares_beside_a_trial grants_come_back grants_by_lines embedded by_no_chance for_a_while beside_a_trial what_goes_back taken_beside_a_trial
+run_cases shows_all of_a_long_table by_a_liar by_three_who_stall what_may_not_be_read what_is_hidden table by_the_service spares_at_boot spares_beside_a_trial grants_come_back grants_by_lines embedded by_no_chance for_a_while beside_a_trial begins_beside_a_trial what_goes_back taken_beside_a_trial

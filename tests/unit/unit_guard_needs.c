@@ -498,6 +498,44 @@ static void comes_back(void)
 	sets("", true);
 }
 
+/* Where it begins to filter, what comes back counts, too, whether or not it was asked about before. */
+static void begins_beside(void)
+{
+	struct list_info list = { .kind = LIST_BAN, .prefixes = 1, .addresses = "4", .source = "-", .loaded = "-" };
+	struct pending pending = { .kind = PENDING_LIST, .name = "foes", .deadline = 7 };
+	struct ranges set = set_of("198.51.100.0/30");
+
+	snprintf(list.name, sizeof(list.name), "foes");
+	ENOUGH(!state_list_put(state, &list, &set) && !state_pending_drop(state, &pending));
+	ranges_free(&set);
+	given.ever[0] = given.ever[1] = true;
+	sets("", false);
+	guard.afresh = true;
+	sets("", false);
+	given.ever[0] = false;
+	sets("", true);
+	given.ever[0] = true;
+	guard.spare = true;
+	sets("", false);
+	sets("198.51.100.2", false);
+	guard.spared = false;
+	given.ever_err = -EUCLEAN;
+	sets("", false);
+	given.ever_err = -ENOMEM;
+	sets("", false);
+	given.ever_err = 0;
+	guard.tells = true;
+	sets("", false);
+	guard.spare = guard.tells = guard.spared = false;
+	guard.waits = 7;
+	guard.everything = true;
+	sets("", false);
+	guard.everything = false;
+	sets("", false);
+	ENOUGH(!state_grants_undo(state, 7));
+	end(0);
+}
+
 /* Who waits longer, and what goes back first. */
 static void waits_with_another(void)
 {
@@ -545,6 +583,7 @@ static void scenes(void)
 		{ "all is excepted", all_excepted },
 		{ "by lines", by_lines },
 		{ "comes back", comes_back },
+		{ "begins beside a trial", begins_beside },
 		{ "waits with another", waits_with_another },
 		{ "ends later", ends_later },
 		{ "the state fails", state_says_no },

@@ -2,6 +2,7 @@
 #include "change/guard_needs.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/log.h"
@@ -78,35 +79,44 @@ static void name(const struct asked *a, const struct own_address *own, char entr
 	prefix_text(entry, first, length);
 }
 
-/* It is news that this is dropped. A guest is not worth a hole that stays. */
-static int judge(const struct asked *a, const struct own_address *own)
-{
-	char entry[PREFIX_TEXT_MAX], host[PREFIX_TEXT_MAX], what[OWN_TEXT_MAX], culprit[CULPRIT_TEXT_MAX];
-	const char *who = a->who ?: entry;
+#define THAT_MAX 384
 
-	name(a, own, entry, host);
-	own_text(what, own);
-	if (!a->guard->spare && a->guard->fixed)
-		return guard_because("%s bans %s, %s; --force bans it", who, host, what);
-	if (!a->guard->spare) {
-		culprit_text(culprit, a->guard, a->state, own->addr);
-		return guard_because("%s bans %s, %s%s%s; 'xdp-bloom allow %s' first lets it through and the rest into"
-				     " force; --force bans it",
-				     who, host, what, culprit[0] ? "; " : "", culprit, host);
-	}
+/* A guest is not worth a hole that stays. */
+static int spare(const struct asked *a, const struct own_address *own, const char *that)
+{
+	struct event fault = { EVENT_FAULT, .generation = a->live->g.number };
+	struct event guard = { EVENT_GUARD, .generation = a->live->g.number };
+	char host[PREFIX_TEXT_MAX];
+
 	if (a->guard->fixed || a->guard->tells || own->guest) {
 		if (a->guard->told)
 			return 0;
-		warn("%s bans %s, %s", who, host, what);
-		event(a->live->context, (struct event){ EVENT_FAULT, .generation = a->live->g.number },
-		      "%s bans %s, %s", who, host, what);
+		warn("%s", that);
+		event(a->live->context, fault, "%s", that);
 		return 0;
 	}
 	a->guard->spared = true;
-	warn("%s bans %s, %s: it is allowed now; 'disallow %s --force' ends that", who, host, what, host);
-	event(a->live->context, (struct event){ EVENT_GUARD, .generation = a->live->g.number },
-	      "%s bans %s, %s: it is allowed now", who, host, what);
+	warn("%s: it is allowed now; 'disallow %s --force' ends that", that, prefix_text(host, own->addr, -1));
+	event(a->live->context, guard, "%s: it is allowed now", that);
 	return exceptions_add(a->state, own->addr);
+}
+
+/* It is news that this is dropped. */
+static int judge(const struct asked *a, const struct own_address *own)
+{
+	char entry[PREFIX_TEXT_MAX], host[PREFIX_TEXT_MAX], what[OWN_TEXT_MAX], culprit[CULPRIT_TEXT_MAX];
+	char that[THAT_MAX];
+
+	name(a, own, entry, host);
+	snprintf(that, sizeof(that), "%s bans %s, %s", a->who ?: entry, host, own_text(what, own));
+	if (a->guard->spare)
+		return spare(a, own, that);
+	if (a->guard->fixed)
+		return guard_because("%s; --force bans it", that);
+	culprit_text(culprit, a->guard, a->state, own->addr);
+	return guard_because("%s%s%s; 'xdp-bloom allow %s' first lets it through and the rest into force; --force bans"
+			     " it",
+			     that, culprit[0] ? "; " : "", culprit, host);
 }
 
 /* Beside what waits, what outlasts that does not, nor what was forced for good: it may have been banned before. */
@@ -146,40 +156,86 @@ static int ask_each(const struct asked *a, const struct own_address *own, size_t
 	return err;
 }
 
+/* Better a filter that may drop too much than none. */
+static int unasked(const struct guard *guard, int err, size_t *n)
+{
+	if (!err || !guard->spare || err_is(err, ENOMEM))
+		return err;
+	warn("%s", reason(err));
+	*n = 0;
+	return 0;
+}
+
 static bool is_in(const void *set, struct addr addr)
 {
 	return ranges_covering(set, addr) >= 0;
 }
 
-/* What waits goes back: an exception, or what is not banned now. An edit in place has no part in what comes back. */
-static int ask_later(const struct asked *a, bool whole)
+/* Who is let through only until what waits goes back. */
+static int judge_later(const struct asked *a, const struct own_address *own)
 {
-	char host[PREFIX_TEXT_MAX], what[OWN_TEXT_MAX];
+	char that[THAT_MAX], host[PREFIX_TEXT_MAX], what[OWN_TEXT_MAX];
+
+	snprintf(that, sizeof(that), "%s, %s, would be banned when what waits for confirmation goes back",
+		 prefix_text(host, own->addr, -1), own_text(what, own));
+	return a->guard->spare ? spare(a, own, that)
+			       : guard_because("%s: 'xdp-bloom confirm' prevents that; --force bans it", that);
+}
+
+struct later {
+	struct own_address *own;
+	size_t n;
+	int64_t *longer;
+	bool *ever; /* is it dropped by something that was not in force here so far? */
+};
+
+/* Where it begins to filter, all counts. Else an edit in place has no part in what comes back. */
+static int find_later(const struct asked *a, bool whole, struct later *l)
+{
 	struct ranges set = RANGES_EMPTY;
-	struct own_address *own = NULL;
-	int64_t *longer = NULL;
-	size_t n = 0;
-	int err = a->guard->again || a->guard->spare ? 0 : state_later(a->state, whole, &set);
+	int err = state_later(a->state, whole || a->guard->afresh, &set);
 
 	if (!err && (set.n4 || set.n6))
-		err = own_addresses(a->state, a->guard->destinations, is_in, &set, &own, &n);
-	if (!err && n) {
-		longer = calloc(n, sizeof(*longer));
-		err = longer ? guard_longer(a->state, a->live->context, own, n, longer) : -ENOMEM;
-	}
-	for (size_t i = 0; i < n && !err; i++) {
-		if (!longer[i])
-			continue;
-		if (is_forced(a->guard, own[i].addr))
-			err = grant(a, &own[i], longer[i]);
-		else
-			err = guard_because("%s, %s, would be banned when what waits for confirmation goes back:"
-					    " 'xdp-bloom confirm' prevents that; --force bans it",
-					    prefix_text(host, own[i].addr, -1), own_text(what, &own[i]));
-	}
-	free(longer);
-	free(own);
+		err = own_addresses(a->state, a->guard->destinations, is_in, &set, &l->own, &l->n);
 	ranges_free(&set);
+	if (err || !l->n)
+		return err;
+	l->longer = calloc(l->n, sizeof(*l->longer));
+	l->ever = calloc(l->n, sizeof(*l->ever));
+	if (!l->longer || !l->ever)
+		return -ENOMEM;
+	err = guard_longer(a->state, a->live->context, l->own, l->n, l->longer);
+	return err || !a->guard->afresh ? err : guard_ever(a->state, l->own, l->n, l->ever);
+}
+
+/* What is dropped now has been asked about. */
+static bool is_news(const struct asked *a, const struct later *l, size_t i)
+{
+	struct addr addr = l->own[i].addr;
+
+	return l->longer[i] || (l->ever[i] && !is_dropped(a, addr) && !state_granted(a->state, addr));
+}
+
+/* What waits goes back: an exception, or what is not banned now. */
+static int ask_later(const struct asked *a, bool whole)
+{
+	const struct guard *guard = a->guard;
+	struct later l = { 0 };
+	/* What goes back tells of itself then. */
+	bool asks = guard->spare ? guard->afresh && !guard->tells : !guard->again;
+	int err = asks ? unasked(guard, find_later(a, whole, &l), &l.n) : 0;
+
+	for (size_t i = 0; i < l.n && !err; i++) {
+		if (!is_news(a, &l, i))
+			continue;
+		if (is_forced(guard, l.own[i].addr))
+			err = grant(a, &l.own[i], l.longer[i]);
+		else
+			err = judge_later(a, &l.own[i]);
+	}
+	free(l.own);
+	free(l.longer);
+	free(l.ever);
 	return err;
 }
 
@@ -227,12 +283,7 @@ int guard_needs(struct guard *guard, struct state *state, const struct live *liv
 	guard->spared = false;
 	if (!err && !guard->again)
 		err = own_addresses(state, guard->destinations, is_dropped, &a, &own, &n);
-	/* Better a filter that may drop too much than none. */
-	if (err && guard->spare && !err_is(err, ENOMEM)) {
-		warn("%s", reason(err));
-		err = n = 0;
-	}
-	err = err ?: ask_each(&a, own, n) ?: ask_later(&a, whole);
+	err = unasked(guard, err, &n) ?: ask_each(&a, own, n) ?: ask_later(&a, whole);
 	free(own);
 	return err || !whole ? err : end_grants(state, is_not_dropped, &a);
 }
