@@ -716,6 +716,9 @@ for_a_while() {
 		bloom add $address --ttl 50m
 		refused "$it" load second it
 		refused "$it" load second it --only tcp/22
+		# What is put on trial may be confirmed.
+		refused "$it" load second it --confirm 30m
+		refused "$it" add 45.0.0.254/31 --confirm 30m
 		refused "$it" add $address --ttl 2h
 		refused "$it" add $address
 		refused "$it" add 45.0.0.254/31 --ttl 2h
@@ -726,6 +729,7 @@ for_a_while() {
 		refused "$it" batch commands
 		bloom load second it --shadow
 		refused "$it" enforce second
+		refused "$it" enforce second --confirm 30m
 		bloom enforce second --force
 		bloom rotate
 		bloom add $address --ttl 2h
@@ -763,6 +767,7 @@ for_a_while() {
 	bloom rotate
 	refused "$it" add $address
 	refused "$it" load --image it.image
+	refused "$it" load --image it.image --confirm 30m
 	bloom load --image it.image --force
 	bloom rotate
 	bloom add $address

@@ -40,6 +40,7 @@ static struct says {
 	bool before, dropped[MOST]; /* by the image that comes back */
 	int64_t deadline;
 	bool whole;
+	int64_t kept; /* where what waits is confirmed, all of its packets until then */
 } says_now, says_was;
 
 static const char *fails;
@@ -57,7 +58,23 @@ static int call(const struct state *state, const char *name)
 	return fails && !strcmp(fails, name) && (!fails_in || fails_in == state) ? fails_with : 0;
 }
 
-static int given_until(struct state *state, const struct addr *addrs, size_t n, struct untils *untils)
+/* One waits. */
+#define FIRST 77
+
+static int given_first_kept(struct state *state, int64_t **first, size_t *n)
+{
+	CHECK(state == NOW, "of what was");
+	*first = malloc(2 * sizeof(**first));
+	if (!*first)
+		abort();
+	(*first)[0] = UNTIL_ENDLESS;
+	(*first)[1] = FIRST;
+	*n = 2;
+	return call(state, "pending");
+}
+
+static int given_until(struct state *state, const struct addr *addrs, size_t n, int64_t first_kept,
+		       struct untils *untils)
 {
 	static const struct scope ssh = { .only = { { 6, 22, 22 } }, .only_n = 1 };
 	const struct says *says = of(state);
@@ -78,6 +95,8 @@ static int given_until(struct state *state, const struct addr *addrs, size_t n, 
 		until->excepted = addrs[i].num == 1 ? says->excepted : 0;
 		until->again = addrs[i].num == 1 ? says->again : 0;
 		if (until_dropped(until, 0, 0, ends->all) || until_dropped(until, 1, ends->from, ends->some))
+			abort();
+		if (first_kept == FIRST && until_dropped(until, 0, 0, addrs[i].num == 1 ? says->kept : 0))
 			abort();
 	}
 	return call(state, "until");
@@ -144,6 +163,7 @@ static void *given_calloc(size_t n, size_t size)
 	return fails && !strcmp(fails, "calloc") && ++allocated == (unsigned int)-fails_with ? NULL : calloc(n, size);
 }
 
+#define state_first_kept   given_first_kept
 #define state_until	   given_until
 #define image_kept	   given_kept
 #define image_kept_open	   given_open_image
@@ -407,6 +427,41 @@ static void failures(void)
 	}
 }
 
+/* What waits is confirmed: one that was there before, or not. */
+static void kept(void)
+{
+	static const struct {
+		int64_t all, was, kept, was_kept, longer;
+		bool anyway;
+	} known[] = {
+		{ 1000, 1000, 0, 0, 0, false },	      { 1000, 1000, 1002, 0, 0, false },
+		{ 1000, 1000, 1003, 0, 1, false },    { 1000, 1000, EVER, 0, 1, false },
+		{ 1000, 1000, EVER, EVER, 0, false }, { 1003, 1000, EVER, EVER, 1003, false },
+		{ 1003, 1000, EVER, 0, 1003, false }, { EVER, 1000, EVER, 1000, EVER, true },
+		{ EVER, EVER, 1000, 0, 0, true },
+	};
+	int64_t longer[MOST];
+	bool anyway[MOST];
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+		for (size_t k = 0; k < MOST; k++)
+			longer[k] = 1;
+		begin();
+		says_now.until[1].all = known[i].all;
+		says_was.until[1].all = known[i].was;
+		says_now.kept = known[i].kept;
+		says_was.kept = known[i].was_kept;
+		CHECK(!guard_longer(NOW, NULL, own, MOST, longer) && longer[1] == known[i].longer, "row %zu: %lld", i,
+		      (long long)longer[1]);
+		CHECK(!longer[0] && !longer[2], "another one is longer");
+		CHECK(is_anyway("kept", "", true) == known[i].anyway, "row %zu: anyway", i);
+	}
+	fails = "pending";
+	fails_with = -EIO;
+	CHECK(err_is(guard_longer(NOW, NULL, own, MOST, longer), EIO) && !longer[1] && !open_states, "unknown: longer");
+	CHECK(err_is(guard_anyway(NOW, own, MOST, "", anyway), EIO) && !anyway[1], "unknown: anyway");
+}
+
 /* Three seconds are longer than nothing. */
 static void nothing_before(void)
 {
@@ -449,6 +504,7 @@ int main(void)
 	static const struct ktap_case cases[] = {
 		{ "bounds", bounds },
 		{ "images", images },
+		{ "kept", kept },
 		{ "what cannot be read", failures },
 		{ "nothing before", nothing_before },
 		{ "no memory", no_memory },

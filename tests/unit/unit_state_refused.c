@@ -197,9 +197,13 @@ static struct ranges set, set2;
 static int looked(struct state *s)
 {
 	struct untils untils;
-	int err = state_until(s, &BANNED, 1, &untils);
+	int64_t *first;
+	size_t first_n;
+	int err = state_first_kept(s, &first, &first_n) ?: state_until(s, &BANNED, 1, UNTIL_ENDLESS, &untils);
 
-	untils_free(&untils);
+	if (first)
+		untils_free(&untils);
+	free(first);
 	return err;
 }
 

@@ -183,15 +183,35 @@ static void go_back(struct state *s, int64_t date)
 	free(pending);
 }
 
-/* Of each that was asked for, at each date, which packets. What waits is over in it then. */
-static void look_ahead(struct state *s, unsigned int packets[DATES][ASKED])
-{
-	for (int date = 0; date < DATES; date++) {
-		int64_t at = start + FIRST + date * STEP;
+/* What waits goes back then, unless the second one, or both, are confirmed before. The first is only now. */
+static const int64_t deadlines[] = { 0, 2000, 4000 };
+#define BACK (sizeof(deadlines) / sizeof(deadlines[0]))
 
-		go_back(s, at);
-		dropped_at(s, at, packets[date]);
+/* Of each that was asked for, with so much gone back, at each date, which packets. */
+typedef unsigned int packets_ahead[BACK][DATES][ASKED];
+
+static void look_ahead(struct state *s, packets_ahead packets)
+{
+	for (size_t back = 0; back < BACK; back++) {
+		go_back(s, start + deadlines[back]);
+		for (int date = 0; date < DATES; date++)
+			dropped_at(s, start + FIRST + date * STEP, packets[back][date]);
 	}
+}
+
+/* At that date, if that one is the first that is confirmed; 0: none is. */
+static unsigned int at_date(packets_ahead packets, size_t kept, int date, size_t i)
+{
+	size_t back = 0;
+
+	while (back + 1 < BACK && back + 1 != kept && deadlines[back + 1] <= FIRST + date * STEP)
+		back++;
+	return packets[back][date][i];
+}
+
+static int64_t first_kept(size_t kept)
+{
+	return kept ? start + deadlines[kept] : UNTIL_ENDLESS;
 }
 
 static unsigned int told(const struct untils *untils, size_t i, int64_t at)
@@ -212,7 +232,7 @@ static unsigned int told(const struct untils *untils, size_t i, int64_t at)
 
 static void random_waiting(struct state *s)
 {
-	int64_t deadline = 4000, sooner = one_in(2) ? deadline : one_in(3) ? -100 : 2000;
+	int64_t deadline = deadlines[2], sooner = one_in(2) ? deadline : one_in(3) ? -100 : deadlines[1];
 
 	random_list(s, 1, start + deadline);
 	random_list(s, LISTS, start + sooner);
@@ -231,39 +251,51 @@ static void random_all(struct state *s)
 		asked[i] = random_addr();
 }
 
-static unsigned int ahead[2][DATES][ASKED];
+static packets_ahead ahead[2];
+
+/* As it tells of that. */
+static bool is_told(const struct untils *untils, packets_ahead packets, size_t kept)
+{
+	for (size_t i = 0; i < ASKED; i++)
+		for (int date = 0; date < DATES; date++) {
+			unsigned int is = told(untils, i, start + FIRST + date * STEP),
+				     at = at_date(packets, kept, date, i);
+
+			if (!CHECK(is == at, "%zu kept, address %zu, date %d: %x, not %x", kept, i, date, is, at))
+				return false;
+		}
+	return true;
+}
 
 static bool random_state(struct state *s)
 {
-	unsigned int(*packets)[ASKED] = ahead[0];
-	struct untils untils;
+	struct untils untils[BACK];
 	struct ranges waiting, allowed, after, later;
 	bool fine = true;
 
 	random_all(s);
 	if (!one_in(3))
 		random_waiting(s);
-	ENOUGH(!state_until(s, asked, ASKED, &untils));
+	for (size_t kept = 0; kept < BACK; kept++)
+		ENOUGH(!state_until(s, asked, ASKED, first_kept(kept), &untils[kept]));
 	ENOUGH(!state_allowed_waiting(s, &waiting) && !state_allowed(s, &allowed) && !state_later(s, true, &later));
-	look_ahead(s, packets);
+	look_ahead(s, ahead[0]);
 	ENOUGH(!state_allowed(s, &after));
+	for (size_t kept = 0; kept < BACK; kept++) {
+		fine = fine && is_told(&untils[kept], ahead[0], kept);
+		untils_free(&untils[kept]);
+	}
 	for (size_t i = 0; i < ASKED && fine; i++) {
 		unsigned int ever = 0;
 
-		for (int date = 0; date < DATES && fine; date++) {
-			ever |= packets[date][i];
-			fine = CHECK(told(&untils, i, start + FIRST + date * STEP) == packets[date][i],
-				     "address %zu, date %d: %x, not %x", i, date,
-				     told(&untils, i, start + FIRST + date * STEP), packets[date][i]);
-		}
-		fine = fine &&
-		       CHECK((ranges_covering(&waiting, asked[i]) >= 0) == (ranges_covering(&allowed, asked[i]) >= 0 &&
+		for (int date = 0; date < DATES; date++)
+			ever |= at_date(ahead[0], 0, date, i);
+		fine = CHECK((ranges_covering(&waiting, asked[i]) >= 0) == (ranges_covering(&allowed, asked[i]) >= 0 &&
 									    ranges_covering(&after, asked[i]) < 0),
 			     "what is allowed for now") &&
-		       CHECK(packets[0][i] || !ever || ranges_covering(&later, asked[i]) >= 0,
+		       CHECK(at_date(ahead[0], 0, 0, i) || !ever || ranges_covering(&later, asked[i]) >= 0,
 			     "what is dropped only then");
 	}
-	untils_free(&untils);
 	ranges_free(&later);
 	ranges_free(&waiting);
 	ranges_free(&allowed);
@@ -312,12 +344,32 @@ static void random_change(struct state *s)
 		}
 }
 
+/* Which of them are the first that can be confirmed? */
+static void find_first(struct state *s, bool is[BACK])
+{
+	struct pending *pending = NULL;
+	int64_t *first = NULL;
+	size_t n = 0, pending_n = 0, dates = 0;
+
+	ENOUGH(!state_first_kept(s, &first, &n) && !state_pending(s, &pending, &pending_n));
+	for (size_t i = 0; i < pending_n; i++)
+		dates += pending_left(&pending[i], 0) && (!i || pending[i].deadline != pending[i - 1].deadline);
+	free(pending);
+	for (size_t kept = 0; kept < BACK; kept++) {
+		is[kept] = false;
+		for (size_t i = 0; i < n; i++)
+			is[kept] = is[kept] || first[i] == first_kept(kept);
+	}
+	CHECK(is[0] && n == dates + 1, "%zu of them, not %zu", n, dates + 1);
+	free(first);
+}
+
 /* Is there a packet that is dropped at a date at which it was not? And what is dropped anyway? */
 static bool behind_each_other(struct state *s, const char *scope)
 {
 	struct own_address own[ASKED] = { 0 };
 	int64_t longer[ASKED];
-	bool anyway[ASKED], ever[ASKED], fine = true;
+	bool anyway[ASKED], ever[ASKED], first[BACK], fine = true;
 	unsigned int packets = packets_of(scope);
 
 	random_change(s);
@@ -325,22 +377,25 @@ static bool behind_each_other(struct state *s, const char *scope)
 		own[i].addr = asked[i];
 	ENOUGH(!guard_longer(s, &own_context, own, ASKED, longer) && !guard_ever(s, own, ASKED, ever) &&
 	       !guard_anyway(s, own, ASKED, scope, anyway));
+	find_first(s, first);
 	look_ahead(s, ahead[1]);
 	for (size_t i = 0; i < ASKED && fine; i++) {
 		unsigned int more = 0, any = 0;
 
-		for (int date = 0; date < DATES; date++) {
-			more |= ahead[1][date][i] & ~ahead[0][date][i];
-			any |= ahead[1][date][i];
-		}
-		fine = CHECK(!more == !longer[i], "address %zu: more of %x, but %lld", i, more, (long long)longer[i]) &&
+		for (size_t kept = 0; kept < BACK; kept++)
+			for (int date = 0; date < DATES && first[kept]; date++) {
+				unsigned int is = at_date(ahead[1], kept, date, i);
+
+				more |= is & ~at_date(ahead[0], kept, date, i);
+				any |= kept ? 0 : is;
+				/* Where such a list is, too. */
+				fine = fine && CHECK(!anyway[i] || !is || !(packets & ~is), "anyway: address %zu, %s",
+						     i, scope);
+			}
+		fine = fine &&
+		       CHECK(!more == !longer[i], "address %zu: more of %x, but %lld", i, more, (long long)longer[i]) &&
 		       CHECK(!any == !ever[i], "address %zu: ever %x", i, any);
 	}
-	/* Where such a list is, too. */
-	for (int date = 0; date < DATES && fine; date++)
-		for (size_t i = 0; i < ASKED && fine && anyway[i]; i++)
-			fine = CHECK(!ahead[1][date][i] || !(packets & ~ahead[1][date][i]), "anyway: address %zu, %s",
-				     i, scope);
 	return fine;
 }
 
@@ -359,7 +414,7 @@ static void random_pairs(void)
 {
 	bool fine = true;
 
-	for (int i = 0; i < 200 && fine; i++) {
+	for (int i = 0; i < 400 && fine; i++) {
 		struct state *s = opened(true);
 
 		ENOUGH(s);
@@ -455,7 +510,7 @@ static void nothing(void)
 	struct state *s = opened(false);
 	struct untils untils;
 
-	CHECK(s && !state_until(s, asked, 1, &untils) && untils.n == 1 && !untils.of[0].n,
+	CHECK(s && !state_until(s, asked, 1, UNTIL_ENDLESS, &untils) && untils.n == 1 && !untils.of[0].n,
 	      "a state that does not exist");
 	untils_free(&untils);
 	state_close(s);

@@ -46,7 +46,7 @@ static int by_image(struct state *state, const struct own_address *own, struct u
 }
 
 /* When this state drops each of them; untils_free() it, also after an error. */
-static int look(struct state *state, const struct own_address *own, size_t n, struct untils *untils)
+static int look(struct state *state, const struct own_address *own, size_t n, int64_t first_kept, struct untils *untils)
 {
 	struct addr *addrs = calloc(n, sizeof(*addrs));
 	int err;
@@ -54,7 +54,7 @@ static int look(struct state *state, const struct own_address *own, size_t n, st
 	*untils = (struct untils){ 0 };
 	for (size_t i = 0; i < n && addrs; i++)
 		addrs[i] = own[i].addr;
-	err = addrs ? state_until(state, addrs, n, untils) ?: by_image(state, own, untils) : -ENOMEM;
+	err = addrs ? state_until(state, addrs, n, first_kept, untils) ?: by_image(state, own, untils) : -ENOMEM;
 	free(addrs);
 	return err;
 }
@@ -92,26 +92,47 @@ static int64_t longer_of(const struct untils *is, const struct untils *was, size
 	return longer;
 }
 
+/* before: NULL, if it is not known. */
+static int compare(struct state *state, struct state *before, const struct own_address *own, size_t n,
+		   int64_t first_kept, int64_t *longer)
+{
+	struct untils is = { 0 }, was = { 0 };
+	int err = look(state, own, n, first_kept, &is);
+	bool known = !err && before && !look(before, own, n, first_kept, &was);
+
+	for (size_t i = 0; i < n && !err; i++) {
+		int64_t to = longer_of(&is, known ? &was : NULL, i);
+
+		/* What is so only where it is confirmed waits, too. */
+		longer[i] = longer[i] ?: first_kept == UNTIL_ENDLESS ? to : to != 0;
+	}
+	untils_free(&is);
+	untils_free(&was);
+	return err;
+}
+
 int guard_longer(struct state *state, const struct context *context, const struct own_address *own, size_t n,
 		 int64_t *longer)
 {
-	struct untils is = { 0 }, was = { 0 };
 	struct state *before = NULL;
-	int err = n ? look(state, own, n, &is) : 0, unknown;
+	int64_t *first = NULL;
+	size_t first_n = 0;
+	int err = n ? state_first_kept(state, &first, &first_n) : 0, unknown;
 
-	unknown = err || !n ? -ENOENT : state_open(&before, context, false) ?: look(before, own, n, &was);
+	unknown = err || !n ? -ENOENT : state_open(&before, context, false);
+	for (size_t i = 0; i < n; i++)
+		longer[i] = 0;
+	for (size_t i = 0; i < first_n && !err; i++)
+		err = compare(state, unknown ? NULL : before, own, n, first[i], longer);
 	state_close(before);
-	for (size_t i = 0; i < n && !err; i++)
-		longer[i] = longer_of(&is, unknown ? NULL : &was, i);
-	untils_free(&is);
-	untils_free(&was);
+	free(first);
 	return err;
 }
 
 int guard_ever(struct state *state, const struct own_address *own, size_t n, bool *ever)
 {
 	struct untils is = { 0 };
-	int err = n ? look(state, own, n, &is) : 0;
+	int err = n ? look(state, own, n, UNTIL_ENDLESS, &is) : 0;
 
 	for (size_t i = 0; i < n && !err_is(err, ENOMEM); i++)
 		ever[i] = err || is.of[i].n;
@@ -119,15 +140,31 @@ int guard_ever(struct state *state, const struct own_address *own, size_t n, boo
 	return err_is(err, ENOMEM) ? err : 0;
 }
 
-int guard_anyway(struct state *state, const struct own_address *own, size_t n, const char *scope, bool *anyway)
+static int anyway_if(struct state *state, const struct own_address *own, size_t n, const struct scope *scope,
+		     int64_t first_kept, bool *anyway)
 {
 	struct untils is = { 0 };
-	struct scope of;
-	int err = n ? look(state, own, n, &is) ?: scope_parse(&of, scope) : 0;
+	int err = look(state, own, n, first_kept, &is);
 
 	/* Where an exception lets it through, the list would not drop it. */
-	for (size_t i = 0; i < n && !err; i++)
-		anyway[i] = is_dropped(&is, i, &of, is.of[i].excepted, is.of[i].again ?: UNTIL_ENDLESS);
+	for (size_t i = 0; i < n; i++)
+		anyway[i] = anyway[i] && !err &&
+			    is_dropped(&is, i, scope, is.of[i].excepted, is.of[i].again ?: UNTIL_ENDLESS);
 	untils_free(&is);
+	return err;
+}
+
+int guard_anyway(struct state *state, const struct own_address *own, size_t n, const char *scope, bool *anyway)
+{
+	int64_t *first = NULL;
+	size_t first_n = 0;
+	struct scope of;
+	int err = n ? scope_parse(&of, scope) ?: state_first_kept(state, &first, &first_n) : 0;
+
+	for (size_t i = 0; i < n; i++)
+		anyway[i] = !err;
+	for (size_t i = 0; i < first_n && !err; i++)
+		err = anyway_if(state, own, n, &of, first[i], anyway);
+	free(first);
 	return err;
 }

@@ -13,8 +13,9 @@ struct state;
 
 /*
  * Compared with what was committed last: does the state, as it is about to be committed, drop a need, or packets of it,
- * at a time from now on at which that did not? Until when what does so drops it; 0: it does not. What was committed and
- * cannot be read dropped nothing.
+ * at a time from now on at which that did not? Until when what does so drops it, unless it is confirmed; 0: it does
+ * not. Asked is of all that waits to go back, and of each one and all that goes back later to be confirmed. What was
+ * committed and cannot be read dropped nothing.
  */
 int guard_longer(struct state *state, const struct context *context, const struct own_address *own, size_t n,
 		 int64_t *longer);

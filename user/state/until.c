@@ -20,15 +20,24 @@ struct look {
 	struct untils *untils;
 	struct pending *pending;
 	size_t pending_n;
+	int64_t first_kept;
 };
 
-/* When that goes back, if it waits; otherwise never. */
+static int64_t order(const struct pending *pending)
+{
+	return pending->due ?: pending->deadline;
+}
+
+/* When that goes back, if it waits, and is not confirmed; otherwise never. */
 static int64_t deadline(const struct look *l, enum pending_kind kind, const char *name)
 {
-	for (size_t i = 0; i < l->pending_n; i++)
-		if (l->pending[i].kind == kind && !strcmp(l->pending[i].name, name))
-			return pending_left(&l->pending[i], 0) ? l->pending[i].deadline : 0;
-	return UNTIL_ENDLESS;
+	const struct pending *p = l->pending, *end = p + l->pending_n;
+
+	while (p < end && (p->kind != kind || strcmp(p->name, name) != 0))
+		p++;
+	if (p == end || (pending_left(p, 0) && order(p) >= l->first_kept))
+		return UNTIL_ENDLESS;
+	return pending_left(p, 0) ? p->deadline : 0;
 }
 
 static int64_t earlier(int64_t a, int64_t b)
@@ -185,9 +194,9 @@ static int by_bans_before(const struct look *l)
 	return err;
 }
 
-int state_until(struct state *state, const struct addr *addrs, size_t n, struct untils *untils)
+int state_until(struct state *state, const struct addr *addrs, size_t n, int64_t first_kept, struct untils *untils)
 {
-	struct look l = { .state = state, .addrs = addrs, .untils = untils };
+	struct look l = { .state = state, .addrs = addrs, .untils = untils, .first_kept = first_kept };
 	int err = state_pending(state, &l.pending, &l.pending_n);
 
 	*untils = (struct untils){ .of = calloc(n, sizeof(*untils->of)),
@@ -202,6 +211,24 @@ int state_until(struct state *state, const struct addr *addrs, size_t n, struct 
 		err = by_lists_before(&l, false) ?: by_bans_before(&l);
 	free(l.pending);
 	return err;
+}
+
+int state_first_kept(struct state *state, int64_t **first, size_t *n)
+{
+	struct pending *pending = NULL;
+	size_t pending_n = 0;
+	int err = state_pending(state, &pending, &pending_n);
+
+	*n = 0;
+	*first = err ? NULL : malloc((pending_n + 1) * sizeof(**first));
+	if (*first)
+		(*first)[(*n)++] = UNTIL_ENDLESS;
+	for (size_t i = 0; i < pending_n && *first; i++)
+		if (pending[i].kind != PENDING_INTERFACE && pending[i].kind != PENDING_SETTING &&
+		    pending_left(&pending[i], 0) && order(&pending[i]) != (*first)[*n - 1])
+			(*first)[(*n)++] = order(&pending[i]);
+	free(pending);
+	return err || *first ? err : -ENOMEM;
 }
 
 void untils_free(struct untils *untils)

@@ -41,8 +41,10 @@ struct untils {
 	int64_t image; /* when the image in force goes back */
 };
 
-/* untils_free() it, also after an error. */
-int state_until(struct state *state, const struct addr *addrs, size_t n, struct untils *untils);
+/* What of all that waits is the first that is confirmed: UNTIL_ENDLESS, nothing, or each one there is. free() it. */
+int state_first_kept(struct state *state, int64_t **first, size_t *n);
+/* With that, what goes back before it does so, and the rest stays. untils_free() it, also after an error. */
+int state_until(struct state *state, const struct addr *addrs, size_t n, int64_t first_kept, struct untils *untils);
 void untils_free(struct untils *untils);
 /* Something else drops it from then until then, as far as no exception lets it through. */
 int until_dropped(struct until *until, size_t scope, int64_t from, int64_t to);
