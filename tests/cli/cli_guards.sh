@@ -879,6 +879,27 @@ beside_a_trial() {
 	verdicts $address=drop
 }
 
+# What was forced for a trial ends with it, whatever date that has.
+date_set_beside_a_trial() {
+	local address=45.0.0.254 ahead
+
+	[ -e "${TRAFFIC%/*}/clock.so" ] || skip "clock.so is not built"
+	veth 0
+	ip addr add 45.0.0.1/24 dev edge0
+	ip route add default via $address
+	echo $address >it
+	printf '%s\n' 198.51.100.{1..9} >other
+	bloom load other other
+	for ahead in 86400 -86400; do
+		echo $ahead >ahead
+		expect 0 env LD_PRELOAD="${TRAFFIC%/*}/clock.so" CLOCK_AHEAD="$WORK/ahead" "$XDP_BLOOM" load g it --force --confirm 1h
+		refused "bans $address, a gateway in use" add $address --ttl 12h
+		bloom add $address --ttl 10m
+		bloom flush
+		bloom load other other
+	done
+}
+
 # Where the filter begins, what comes back as a trial goes back is asked about, too.
 begins_beside_a_trial() {
 	local address=45.0.0.254 back trial
@@ -991,4 +1012,4 @@ is_open() {
 	[ "$(xdp_id "$1")" = none ]
 }
 
-run_cases shows_all of_a_long_table by_a_liar by_three_who_stall what_may_not_be_read what_is_hidden table by_the_service spares_at_boot spares_beside_a_trial grants_come_back grants_by_lines embedded by_no_chance for_a_while beside_a_trial begins_beside_a_trial what_goes_back taken_beside_a_trial
+run_cases shows_all of_a_long_table by_a_liar by_three_who_stall what_may_not_be_read what_is_hidden table by_the_service spares_at_boot spares_beside_a_trial grants_come_back grants_by_lines embedded by_no_chance for_a_while beside_a_trial date_set_beside_a_trial begins_beside_a_trial what_goes_back taken_beside_a_trial

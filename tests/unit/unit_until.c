@@ -5,6 +5,7 @@
  */
 #include "own_state.h"
 #include "no_disk.h"
+#include "base/clock.h"
 #include "change/guard_until.h"
 #include "change/own_addresses.h"
 #include "sets/scope.h"
@@ -54,9 +55,20 @@ static bool one_in(unsigned int n)
 	return ktap_random() % n == 0;
 }
 
+/* By this start of the machine, on which the date was set back by so much since; 0: by the date. */
+static int64_t set_back, start_boot;
+
+static int64_t due(int64_t deadline)
+{
+	/* Rounded down, it is not before a ban that ends then. */
+	int64_t at = start_boot + (deadline - start + 1) * 1000000000;
+
+	return !set_back ? 0 : at > 0 ? at : 1;
+}
+
 static void wait_for(struct state *s, enum pending_kind kind, const char *name, int64_t deadline)
 {
-	struct pending pending = { .kind = kind, .deadline = deadline, .due = 0 };
+	struct pending pending = { .kind = kind, .deadline = deadline + set_back, .due = due(deadline) };
 
 	snprintf(pending.name, sizeof(pending.name), "%s", name);
 	ENOUGH(!state_pending_add(s, &pending));
@@ -179,7 +191,7 @@ static void go_back(struct state *s, int64_t date)
 
 	ENOUGH(!state_pending(s, &pending, &n));
 	for (size_t i = 0; i < n; i++)
-		ENOUGH(pending[i].deadline > date || !state_pending_undo(s, &pending[i]));
+		ENOUGH(pending[i].deadline - set_back > date || !state_pending_undo(s, &pending[i]));
 	free(pending);
 }
 
@@ -211,7 +223,9 @@ static unsigned int at_date(packets_ahead packets, size_t kept, int date, size_t
 
 static int64_t first_kept(size_t kept)
 {
-	return kept ? start + deadlines[kept] : UNTIL_ENDLESS;
+	int64_t deadline = start + deadlines[kept];
+
+	return kept ? due(deadline) ?: deadline : UNTIL_ENDLESS;
 }
 
 static unsigned int told(const struct untils *untils, size_t i, int64_t at)
@@ -243,6 +257,7 @@ static void random_waiting(struct state *s)
 
 static void random_all(struct state *s)
 {
+	set_back = one_in(2) ? 86400 : one_in(2) ? -86400 : 0;
 	for (unsigned int i = 0; i < LISTS; i++)
 		random_list(s, i, 0);
 	for (int i = 0; i < 4; i++)
@@ -526,5 +541,6 @@ int main(void)
 	};
 
 	start = time(NULL);
+	start_boot = clock_boot();
 	return own_state_run(cases, sizeof(cases) / sizeof(*cases));
 }

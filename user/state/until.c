@@ -32,12 +32,15 @@ static int64_t order(const struct pending *pending)
 static int64_t deadline(const struct look *l, enum pending_kind kind, const char *name)
 {
 	const struct pending *p = l->pending, *end = p + l->pending_n;
+	int64_t left;
 
 	while (p < end && (p->kind != kind || strcmp(p->name, name) != 0))
 		p++;
-	if (p == end || (pending_left(p, 0) && order(p) >= l->first_kept))
+	left = p < end ? pending_left(p, 0) : 0;
+	if (p == end || (left && order(p) >= l->first_kept))
 		return UNTIL_ENDLESS;
-	return pending_left(p, 0) ? p->deadline : 0;
+	/* The date may have been set since. */
+	return left && p->due ? time(NULL) + left / 1000000000 : left ? p->deadline : 0;
 }
 
 static int64_t earlier(int64_t a, int64_t b)
