@@ -169,6 +169,32 @@ refuses() {
 	verdicts 192.0.2.10=drop
 }
 
+# publish TIME ADDRESS...: the server's list, signed as of then.
+publish() {
+	printf '%s\n' "# of $1" "${@:2}" >www/list
+	minisign -S -s key -m www/list -t "timestamp:$1" >/dev/null || fail "it does not sign"
+}
+
+# The same set, signed later, keeps out what was signed before that; not where its time is still to come.
+signed_again() {
+	need minisign
+	serves
+	minisign -G -W -p pub -s key >/dev/null
+	publish 1700000000 203.0.113.0/24
+	# shellcheck disable=SC2086 # two options
+	bloom load drop $feed/list --every 1h --key pub $open
+	publish 1700000002 203.0.113.0/24
+	bloom load drop
+	is "$(of_feed last)" "as it was" "what feeds says"
+	publish 1700000001 203.0.113.0/24 192.0.2.9
+	refused "was signed at 2023-11-14T22:13:21Z, before the version in force, at 2023-11-14T22:13:22Z" load drop
+	publish 9999999999 203.0.113.0/24
+	bloom load drop
+	publish 1700000003 203.0.113.0/24 192.0.2.10
+	bloom load drop
+	verdicts 192.0.2.9=pass 192.0.2.10=drop
+}
+
 # What the list counts.
 counted() {
 	get '.lists[] | select(.name == "drop").packets' stats
@@ -823,4 +849,4 @@ too_old_keep() { too_old keep drop old; }
 too_old_shadow() { too_old shadow pass shadow; }
 too_old_drop() { too_old drop pass dropped; }
 
-run_cases not_come_yet "grows_old_elsewhere feed" "grows_old_elsewhere file" by_command undoes_nothing sets_nothing goes_back ages_on_trial compared drops refuses too_old_keep too_old_shadow too_old_drop too_old_stays other_scope by_lines by_service is_shown costs_nothing one_at_a_time by_socket a_week ${XDP_BLOOM_BANS:+a_day_on_flash}
+run_cases not_come_yet "grows_old_elsewhere feed" "grows_old_elsewhere file" by_command undoes_nothing sets_nothing goes_back ages_on_trial compared drops refuses signed_again too_old_keep too_old_shadow too_old_drop too_old_stays other_scope by_lines by_service is_shown costs_nothing one_at_a_time by_socket a_week ${XDP_BLOOM_BANS:+a_day_on_flash}

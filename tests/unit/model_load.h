@@ -60,6 +60,7 @@ static struct change under_way;
 static struct {
 	struct feed *row;
 	bool same, known, whole, ends;
+	uint64_t signed_at;
 } server;
 
 __attribute__((format(printf, 1, 2))) static int step(const char *fmt, ...)
@@ -329,6 +330,11 @@ static int given_signed_put(struct state *state, const char *list, uint64_t when
 	return step("%s was signed at %llu%s", list, (unsigned long long)when, state == STATE ? "" : " elsewhere");
 }
 
+static int given_state_commit(struct state *state)
+{
+	return step("the state is written%s", state == STATE ? "" : " elsewhere");
+}
+
 static int given_source_put(struct state *state, const struct source *s)
 {
 	return step("%s is from '%s', %s, by '%s'%s", s->list, s->path, s->stamp, s->options,
@@ -472,6 +478,7 @@ static int given_feed(struct load *l)
 	if (err)
 		return err;
 	l->fetched = true;
+	l->answer.signed_at = server.signed_at;
 	l->text = text_fd();
 	return 0;
 }
@@ -582,6 +589,7 @@ static void given_catalog_free(struct catalog *catalog)
 #define state_accepted_put	given_accepted_put
 #define state_signed_get	given_signed_get
 #define state_signed_put	given_signed_put
+#define state_commit		given_state_commit
 #define state_source_put	given_source_put
 #define state_text_put		given_text_put
 #define change_check		given_check

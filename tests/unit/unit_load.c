@@ -300,6 +300,26 @@ static void if_changed(void)
 	loads();
 }
 
+/* Fetched once more, and the same set; 5 is when the version in force was signed. */
+static void signed_again(void)
+{
+	static const char *const each[] = { "is https", "when was", "drop was signed", "the state is written" };
+
+	server.same = true;
+	for (server.signed_at = 4; server.signed_at <= 6; server.signed_at++) {
+		is_fetched(true);
+		printf("signed at %d\n", (int)server.signed_at);
+		loads();
+	}
+	brief = true;
+	for (size_t i = 0; i < sizeof(each) / sizeof(each[0]); i++) {
+		is_fetched(true);
+		failing = each[i];
+		printf("%s\n", failing);
+		loads();
+	}
+}
+
 static void signed_by(void)
 {
 	o.feed.key = "/etc/key";
@@ -324,6 +344,7 @@ static void signed_by(void)
 	is_fetched(false);
 	failing = NULL;
 	loads();
+	signed_again();
 }
 
 static void fetched(void)

@@ -421,6 +421,21 @@ static int ask_guard(struct load *l)
 	return err;
 }
 
+/*
+ * What holds the same set is no older version. Where it is signed later, whatever was signed before that is older from
+ * now on; but where it is signed in the future, that would keep all later ones out.
+ */
+static int keep_signed(const struct load *l)
+{
+	struct state *state = l->change->state;
+	uint64_t now = feed_signed(&l->answer), before = 0;
+	int err = l->options->feed.key ? state_signed_get(state, l->name, &before) : 0;
+
+	if (err || now <= before || feed_fresh(&l->answer, l->path, before))
+		return err;
+	return state_signed_put(state, l->name, now) ?: state_commit(state);
+}
+
 static int means_nothing(const struct load_options *o, enum list_kind kind, const char *path)
 {
 	if (o->feed.then && !o->feed.max_age.given && !o->feed.again)
@@ -467,7 +482,8 @@ static int load(struct load *l)
 		err = compare(l, l->change->state) ?:
 		      recall(l, l->change->state) ?:
 		      ask_guard(l) ?:
-		      load_feed_is_same(l) ? -EALREADY : put(l);
+		      load_feed_is_same(l) ? keep_signed(l) ?: -EALREADY
+					   : put(l);
 	}
 	for (uint64_t i = 0; i < l->out->read.bad && i < READER_BAD_MAX && !err; i++)
 		warn("%s; left out", l->out->read.bad_text[i]);
