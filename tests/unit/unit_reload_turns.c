@@ -453,12 +453,13 @@ static void each_fails(void)
 /* Whoever may write to a file does so at each moment. */
 static void all_the_time(void)
 {
-	static const char *const versions[] = { "s2", "s3", "s4", "s5", "s6", "s7", "s8", "s9", "s10", "s11" };
+	char versions[18][4];
 
 	follows();
 	turn();
 	slow = true;
 	for (size_t i = 0; i < sizeof(versions) / sizeof(*versions); i++) {
+		snprintf(versions[i], sizeof(versions[i]), "v%zu", i);
 		files[0].now = versions[i];
 		tells(0);
 		after(i ? reload_due(r) - now_ms : 200);

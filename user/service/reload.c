@@ -22,9 +22,11 @@
 
 /* The files of one download come together: look once. */
 #define SETTLE_MS 200
-/* Who may write to one file may do so all the time: that takes the service from nobody else. */
+/* Who may write to one file may do so all the time: that takes the service from nobody else. A few in a row are usual.
+ */
 #define REST_FIRST    1000
 #define REST_MOST     60000
+#define USUAL	      8
 #define LOCK_NUMBER   SIZE_MAX
 #define FAILED_NUMBER (SIZE_MAX - 1)
 /* Some changes are not reported: by another machine, or by a mount over a directory. */
@@ -34,7 +36,8 @@
 struct news {
 	struct retry rest; /* it is not looked at before that; INT64_MAX: a version of it is being loaded */
 	bool changed;
-	bool held; /* it has changed while it rested */
+	bool held;	    /* it has changed while it rested */
+	unsigned int times; /* so often in a row */
 };
 
 static const struct retry rest = { .first = REST_FIRST, .most = REST_MOST };
@@ -222,7 +225,7 @@ void reload_all(struct reload *r)
 {
 	for (size_t i = 0; i < r->n; i++) {
 		r->lists[i].news.changed = true;
-		r->lists[i].news.rest.at = 0;
+		r->lists[i].news.rest.at = r->lists[i].news.times = 0;
 		r->lists[i].tried[0] = '\0';
 	}
 	r->due = 0;
@@ -304,7 +307,8 @@ static bool may_look(struct news *news, int64_t now)
 		news->held = news->held || news->changed;
 		return false;
 	}
-	if (!news->held)
+	news->times = news->held ? news->times + 1 : 0;
+	if (news->times < USUAL)
 		news->rest.wait = 0;
 	news->held = false;
 	return true;
