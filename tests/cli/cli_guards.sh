@@ -497,9 +497,11 @@ by_the_service() {
 		printf "load feed '%s/feed'\nload line%d '%s/line%d'\n" "$WORK" $n "$WORK" $n >conf
 		kill -HUP "$service_pid"
 		heard "$log" "$address bans $address, $what"
+		heard "$notes" READY=1
 		printf "load feed '%s/feed'\nload line%d '%s/line%d' --force\n" "$WORK" $n "$WORK" $n >conf
 		kill -HUP "$service_pid"
 		wait_until "the ban of $address" is_banned "$address"
+		heard "$notes" READY=1
 		bloom unload "line$n"
 		echo "load feed '$WORK/feed'" >conf
 		kill -HUP "$service_pid"
