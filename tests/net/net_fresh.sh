@@ -241,10 +241,14 @@ too_old() {
 	verdicts 203.0.113.7=drop
 }
 
+grows_old() {
+	as_sql "UPDATE feed SET good_up = good_up - 90000, good = good - 90000, boot = 0 WHERE list = 'drop'"
+}
+
 # gets_too_old [FILE]: its server fails, for longer than --max-age.
 gets_too_old() {
 	echo 500 >"www/${1:-list}.status"
-	as_sql "UPDATE feed SET good_up = good_up - 90000, good = good - 90000, boot = 0 WHERE list = 'drop'"
+	grows_old
 	expect 2 "$XDP_BLOOM" load drop
 	verdicts 203.0.113.7=pass
 	rm "www/${1:-list}.status"
@@ -472,6 +476,17 @@ ages_on_trial() {
 	is_over
 	is "$(row 'url, aged') $(get .prefixes lists drop)" "$feed/list|0 3" "what has come back"
 	verdicts 203.0.113.7=drop
+	# While its server is well, what waits here makes it no older.
+	as_sql "UPDATE feed SET becomes = 2"
+	bloom shadow drop --confirm 1h
+	grows_old
+	echo 192.0.2.10 >>www/list
+	refused "drop: a change of it waits for confirmation" load drop
+	is "$(of_feed state) $(row 'failures, next - tried > 1800') $(get .prefixes lists drop)" "fresh 0|1 3" "what feeds says"
+	is_over
+	verdicts 203.0.113.7=drop
+	bloom load drop
+	verdicts 203.0.113.7=drop 192.0.2.10=drop
 }
 
 # What means nothing, and what a line of a file may say.

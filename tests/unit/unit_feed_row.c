@@ -533,6 +533,33 @@ static void same_page(void)
 	close(fd);
 }
 
+/* The list that its server has is not put into force yet: it is asked in its interval, for what it has then. */
+static void waits_here(void)
+{
+	const struct fetch_answer answer = { .outcome = FETCH_NEW,
+					     .etag = "\"b\"",
+					     .modified = "Fri, 02 Jan 2026 00:00:00 GMT" };
+	struct feed is = { .list = "drop",
+			   .every = 3600,
+			   .etag = "\"a\"",
+			   .good = 1,
+			   .failures = 3,
+			   .dated = 5,
+			   .changed = 6,
+			   .refused = 7,
+			   .aged = 8 };
+
+	feed_came(&is, &answer, FEED_WAITS, false, "a change of it waits");
+	CHECK(is.good >= is.tried && is.boot == clock_boot_number() && !is.failures, "it is no younger, %d failures",
+	      (int)is.failures);
+	CHECK(is.next - is.tried >= 3540 && is.next - is.tried < 2 * 3600, "it is asked in %d s",
+	      (int)(is.next - is.tried));
+	CHECK(!strcmp(is.etag, "\"a\"") && !*is.modified && is.dated == 5 && is.changed == 6 && is.refused == 7 &&
+		      is.aged == 8,
+	      "another version is in force");
+	CHECK(!strcmp(is.result, "a change of it waits"), "'%s'", is.result);
+}
+
 static const struct ktap_case cases[] = { { "fresh", fresh },
 					  { "kept", kept },
 					  { "refused", refused },
@@ -546,7 +573,8 @@ static const struct ktap_case cases[] = { { "fresh", fresh },
 					  { "the same or not", same },
 					  { "rolled back", rolled_back },
 					  { "dated now", dated_now },
-					  { "the same page", same_page } };
+					  { "the same page", same_page },
+					  { "what waits here", waits_here } };
 
 int main(void)
 {

@@ -129,6 +129,19 @@ static void noted(void)
 	said = notes(-EALREADY);
 	CHECK(is_noted(true) && !aged && outcome == FEED_UNCHANGED && own_context.unchanged && !*said, "said: %s",
 	      said);
+	/* Its server is well, and what waits here is in its way; or that was never asked. */
+	for (int fetched = 0; fetched < 2; fetched++) {
+		begin();
+		its.fetched = fetched;
+		said = notes(because(-EBUSY, "a change of it waits"));
+		CHECK(is_noted(true) && aged == !fetched && outcome == (fetched ? FEED_WAITS : FEED_FAILED) &&
+			      !strcmp(came, "a change of it waits") && !own_context.unchanged && !*said,
+		      "fetched %d: outcome %d, aged %d, said: %s", fetched, (int)outcome, aged, said);
+	}
+	begin();
+	its.fetched = true;
+	notes(because(-EINVAL, "it is no list"));
+	CHECK(is_noted(true) && aged && outcome == FEED_FAILED, "what is refused is no failure");
 	/* Somebody has renewed it meanwhile: it is no older by this. */
 	begin();
 	is_late = true;

@@ -205,12 +205,13 @@ void feed_came(struct feed *row, const struct fetch_answer *answer, enum feed_ou
 
 	row->tried = now;
 	row->failures = outcome == FEED_FAILED ? row->failures + 1 : 0;
-	if (outcome == FEED_FAILED) {
+	if (outcome != FEED_FAILED)
+		feed_row_good(row);
+	if (outcome == FEED_FAILED || outcome == FEED_WAITS) {
 		snprintf(row->result, sizeof(row->result), "%s", why);
 		if (answer->page)
 			row->refused = (int64_t)answer->page;
 	} else {
-		feed_row_good(row);
 		row->refused = row->aged = 0;
 		/* The same may lie there with an older date, as a change of it came first. */
 		if (at > row->dated || (at && outcome == FEED_CHANGED))

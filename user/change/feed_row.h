@@ -37,9 +37,13 @@ void feed_keep_page(struct feed *row, int text);
 /* Is it dated before the version in force? 0 or -errno with the reason recorded. */
 int feed_rollback(const struct feed *row, const struct fetch_answer *answer);
 
-enum feed_outcome { FEED_FAILED, FEED_UNCHANGED, FEED_CHANGED };
+/* FEED_WAITS: its server has a list, which something on this machine keeps from being put into force for now. */
+enum feed_outcome { FEED_FAILED, FEED_WAITS, FEED_UNCHANGED, FEED_CHANGED };
 
-/* Into the row, with the time of the next request. by_change: only what changes was fetched. why: of FEED_FAILED. */
+/*
+ * Into the row, with the time of the next request. by_change: only what changes was fetched. why: of FEED_FAILED and
+ * FEED_WAITS.
+ */
 void feed_came(struct feed *row, const struct fetch_answer *answer, enum feed_outcome outcome, bool by_change,
 	       const char *why);
 /*

@@ -213,6 +213,8 @@ bool load_feed_note(const struct load *l, int err)
 {
 	const struct feed *was = load_begun_feed(l);
 	bool unchanged = err_is(err, EALREADY), late;
+	/* Here is what is in its way: it is no failure of its server's, and the list grows no older by it. */
+	enum feed_outcome is = unchanged ? FEED_UNCHANGED : l->fetched && err_is(err, EBUSY) ? FEED_WAITS : FEED_FAILED;
 	int64_t refused;
 	int old;
 
@@ -226,9 +228,9 @@ bool load_feed_note(const struct load *l, int err)
 	refused = l->feed->refused;
 	*l->feed = *was;
 	l->feed->refused = refused;
-	feed_came(l->feed, &l->answer, unchanged ? FEED_UNCHANGED : FEED_FAILED, l->by_change, reason(err));
+	feed_came(l->feed, &l->answer, is, l->by_change, reason(err));
 	late = !feed_row_keep(l->context, l->feed, was);
-	old = late || unchanged ? 0 : feed_age_out(l->context, l->name);
+	old = late || is != FEED_FAILED ? 0 : feed_age_out(l->context, l->name);
 	if (old)
 		warn("list '%s': it is too old, and stays in force: %s", l->name, reason(old));
 	return !late;
