@@ -693,6 +693,51 @@ static void beside_an_image(void)
 	empty_directory();
 }
 
+static bool touches(struct change *change, const char *text)
+{
+	struct prefix p = parsed(text);
+	bool does = is_touched(change, &p);
+
+	prefixes_free(&change->touched.each);
+	change->touched.each = (struct prefixes){ 0 };
+	return does;
+}
+
+/* What members say of what this machine tries is touched, though nothing changes: it is for what comes back. */
+static void beside_a_trial(void)
+{
+	struct pending waits = { .kind = PENDING_BAN, .name = "198.51.100.1", .deadline = 4000000000 };
+	struct member_limits one = member_limits_default, two = one, none = one;
+	struct change change;
+	struct prefix p = parsed(waits.name);
+
+	two.quorum = 2;
+	none.shadow = true;
+	begin(&change);
+	ENOUGH(!account_rule(&change, "m", &one) && !account_rule(&change, "q1", &two) &&
+	       !account_rule(&change, "q2", &two) && !account_rule(&change, "shadow", &none));
+	ENOUGH(!state_pending_add(change.state, &waits));
+	bans(&change, "198.51.100.1", 0, "tried");
+	bans(&change, "198.51.100.2", 0, "for good");
+	CHECK(touches(&change, "198.51.100.1"), "the ban itself is not");
+	ENOUGH(is_taken(&change, "m", "198.51.100.2", 60));
+	CHECK(!touches(&change, "198.51.100.2"), "what does not wait is");
+	ENOUGH(is_taken(&change, "shadow", "198.51.100.1", 60) && is_taken(&change, "q1", "198.51.100.1", 60));
+	CHECK(!touches(&change, "198.51.100.1"), "what would not hold without it is");
+	ENOUGH(is_taken(&change, "q2", "198.51.100.1", 60));
+	CHECK(touches(&change, "198.51.100.1"), "what two of two say is not");
+	ENOUGH(!account_unsay(&change, "q2", &p));
+	CHECK(!touches(&change, "198.51.100.1"), "what is said no more is");
+	ENOUGH(is_taken(&change, "m", "198.51.100.1", 60));
+	CHECK(touches(&change, "198.51.100.1"), "what a member says is not");
+	IS("198.51.100.1", "tried");
+	ENOUGH(!accounts_put(&change) && !state_pending_undo(change.state, &waits));
+	judge_what_came_back(&change);
+	IS("198.51.100.1", "m: x?[2J");
+	end(&change);
+	empty_directory();
+}
+
 int main(void)
 {
 	static const struct ktap_case cases[] = {
@@ -700,6 +745,7 @@ int main(void)
 		{ "no more than it may", no_more_than_it_may },
 		{ "forgotten", forgotten },
 		{ "beside an image that waits", beside_an_image },
+		{ "beside a ban on trial", beside_a_trial },
 		{ "what this machine needs", what_this_machine_needs },
 	};
 

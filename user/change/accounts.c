@@ -179,6 +179,24 @@ bool account_judge_all(struct accounts *a, struct said *said, size_t n, int64_t 
 	return true;
 }
 
+/* What this machine tries holds what members say, too, and goes back: then theirs is to be in what comes back. */
+static int touch_behind_trial(struct change *change, struct addr first, unsigned int length)
+{
+	char name[PREFIX_TEXT_MAX];
+	struct said *said;
+	struct ban is;
+	size_t n;
+	int waits = state_pending_has(change->state, PENDING_BAN, prefix_text(name, first, (int)length)), err;
+
+	if (waits <= 0)
+		return waits;
+	err = state_said_of(change->state, first, length, &said, &n);
+	if (!err && n && !said->member && account_judge_all(&change->accounts, said + 1, n - 1, time(NULL), &is))
+		err = change_touch(change, first, length);
+	free(said);
+	return err;
+}
+
 int account_judge(struct change *change, struct addr first, unsigned int length)
 {
 	struct state *state = change->state;
@@ -203,7 +221,7 @@ int account_judge(struct change *change, struct addr first, unsigned int length)
 	if (!wanted)
 		return there ? state_ban_drop(state, first, length) ?: change_touch(change, first, length) : 0;
 	if (there && is.expires == was.expires && is.due == was.due && !strcmp(is.reason, was.reason))
-		return 0;
+		return alone ? 0 : touch_behind_trial(change, first, length);
 	return state_ban_put(state, &is, &renewed) ?: change_touch(change, first, length);
 }
 
