@@ -948,6 +948,34 @@ begins_beside_a_trial() {
 	verdicts $address=drop
 }
 
+# What was granted on trial is none for what begins to filter for good beside it; with it, or for no longer, it is.
+begins_by_a_grant_on_trial() {
+	local it="45.0.0.254, a gateway in use" trial
+
+	need sqlite3
+	veth 0 1
+	ip addr add 45.0.0.1/24 dev edge1
+	echo 45.0.0.254 >it
+	bloom load a it
+	ip route add default via 45.0.0.254
+	for trial in "attach edge0" "load b it"; do
+		# shellcheck disable=SC2086 # words
+		bloom $trial --force --confirm 1h
+		refused "$it" attach edge1
+		refused "$it" tune --inner on
+		[ "$trial" = "load b it" ] || bloom attach edge1 --confirm 30m
+		all_over
+	done
+	refused "$it" attach edge1
+}
+
+# As behind each deadline.
+all_over() {
+	sqlite3 -cmd '.timeout 10000' "$XDP_BLOOM_STATE/state.db" "UPDATE pending SET due = 1"
+	bloom add 198.51.100.1
+	is "$(get '.waiting | length' show)" 0 "how much waits"
+}
+
 # What an exception lets through, or a setting, that waits to be confirmed is not let through for good; nor is granted for
 # good what --force granted for what waits.
 what_goes_back() {
@@ -1014,4 +1042,4 @@ is_open() {
 	[ "$(xdp_id "$1")" = none ]
 }
 
-run_cases shows_all of_a_long_table by_a_liar by_three_who_stall what_may_not_be_read what_is_hidden table by_the_service spares_at_boot spares_beside_a_trial grants_come_back grants_by_lines embedded by_no_chance for_a_while beside_a_trial date_set_beside_a_trial begins_beside_a_trial what_goes_back taken_beside_a_trial
+run_cases shows_all of_a_long_table by_a_liar by_three_who_stall what_may_not_be_read what_is_hidden table by_the_service spares_at_boot spares_beside_a_trial grants_come_back grants_by_lines embedded by_no_chance for_a_while beside_a_trial date_set_beside_a_trial begins_beside_a_trial begins_by_a_grant_on_trial what_goes_back taken_beside_a_trial

@@ -890,6 +890,7 @@ static int restore_filter(struct change *change, const struct restore_options *o
 {
 	change->guard.everything = options->force;
 	change->guard.spare = options->spare;
+	change->guard.regains = true;
 	change->ports_came = false; /* all that have come are attached with the others */
 	return restore_afresh(change) ?: apply_if_needed(change->state, &change->live, &change->guard);
 }

@@ -79,7 +79,9 @@ static int expire(struct late *l, struct state *state)
 /* A need that came meanwhile was let through; what goes back is not refused for it. */
 static int say_whom_it_bans(struct state *state, const struct live *live)
 {
-	struct guard guard = { .spare = true, .tells = true, .afresh = true, .fixed = image_kept(state) };
+	struct guard guard = {
+		.spare = true, .tells = true, .afresh = true, .regains = true, .fixed = image_kept(state)
+	};
 	int err = guard_in_force(&guard, state, live);
 
 	if (err)

@@ -134,12 +134,21 @@ static bool is_in_force(const struct live *live, const struct own_address *own)
 	return live_answer(live, own->source, &answer) && answer_drops(answer);
 }
 
+/* What was granted on trial goes back with that; what begins to filter beside it may stay. */
+static bool is_granted(const struct asked *a, struct addr addr)
+{
+	int64_t until = state_granted(a->state, addr);
+
+	return until && (until == GRANTED_ENDLESS || !a->guard->afresh || a->guard->regains ||
+			 (a->guard->waits && a->guard->waits <= until));
+}
+
 static int ask(const struct asked *a, const struct own_address *own, int64_t longer)
 {
 	if (is_forced(a->guard, own->addr))
 		return grant(a, own, longer);
 	/* No more of it is dropped than was, at any time; and that was granted, or is in force already. */
-	if (!longer && (state_granted(a->state, own->addr) || (!a->guard->afresh && is_in_force(a->live, own))))
+	if (!longer && (is_granted(a, own->addr) || (!a->guard->afresh && is_in_force(a->live, own))))
 		return 0;
 	return judge(a, own);
 }
@@ -213,7 +222,7 @@ static bool is_news(const struct asked *a, const struct later *l, size_t i)
 {
 	struct addr addr = l->own[i].addr;
 
-	return l->longer[i] || (l->ever[i] && !is_dropped(a, addr) && !state_granted(a->state, addr));
+	return l->longer[i] || (l->ever[i] && !is_dropped(a, addr) && !is_granted(a, addr));
 }
 
 /* What waits goes back: an exception, or what is not banned now. */

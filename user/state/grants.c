@@ -43,11 +43,12 @@ int state_grant(struct state *state, struct addr addr, int64_t waits)
 	return state_set(state, name, waits ? back : (double)time(NULL));
 }
 
-bool state_granted(struct state *state, struct addr addr)
+int64_t state_granted(struct state *state, struct addr addr)
 {
 	char name[80];
+	double is = state_setting(state, name_of(name, addr), 0);
 
-	return state_setting(state, name_of(name, addr), 0) != 0;
+	return is < 0 ? (int64_t)-is : is > 0 ? GRANTED_ENDLESS : 0;
 }
 
 int state_grants_confirm(struct state *state)

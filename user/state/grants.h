@@ -16,7 +16,9 @@ struct state;
  * that deadline (0: it does not wait).
  */
 int state_grant(struct state *state, struct addr addr, int64_t waits);
-bool state_granted(struct state *state, struct addr addr);
+/* 0: it is not. GRANTED_ENDLESS, or when what it waits with goes back. */
+#define GRANTED_ENDLESS INT64_MAX
+int64_t state_granted(struct state *state, struct addr addr);
 int state_grant_drop(struct state *state, struct addr addr);
 /* Of those that wait: they stay, or what has this deadline has gone back. */
 int state_grants_confirm(struct state *state);

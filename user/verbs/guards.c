@@ -60,7 +60,7 @@ static json_t *need_json(struct shown *s, const struct own_address *own)
 
 	return json_pack("{s:s, s:s, s:o, s:b, s:b}", "address", prefix_text(text, own->addr, -1), "what", own->what,
 			 "where", out_text(own->where), "dropped", is_dropped(s, own), "granted",
-			 state_granted(s->state, own->addr));
+			 state_granted(s->state, own->addr) != 0);
 }
 
 static int show_json(const struct context *context, struct shown *s)
