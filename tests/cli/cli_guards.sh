@@ -626,6 +626,40 @@ grants_come_back() {
 	granted_after_a_start $address
 }
 
+# A trial that is ended by hand takes what was granted for it along, and no other one makes that good.
+trials_ended() {
+	local address=45.0.0.254 trial end
+
+	veth 0 1
+	ip addr add 45.0.0.1/24 dev edge0
+	ip link add edgetop type bridge
+	ip link set edge1 down
+	ip link set edge1 master edgetop
+	echo $address >it
+	bloom load g it
+	bloom load tried it --shadow
+	ip route add default via $address
+	while IFS='|' read -r trial end; do
+		# shellcheck disable=SC2086 # words
+		bloom $trial --force --confirm 1h
+		bloom add 198.51.100.2 --confirm 2h
+		is "$(get '[.needs[]|select(.granted)]|length' guards)" 1 "what is granted to: $trial"
+		# shellcheck disable=SC2086
+		bloom $end
+		bloom confirm
+		is "$(get '[.needs[]|select(.granted)]' guards)" '[]' "what is granted behind: $end"
+		refused "$address, a gateway in use" attach edge0
+		bloom del 198.51.100.2
+	done <<-TRIALS
+		attach edge0|detach edge0
+		attach edge0|detach --all
+		attach edgetop --ports|detach edgetop --ports
+		load h it|unload h
+		enforce tried|unload tried
+	TRIALS
+	ip link del edgetop
+}
+
 # Each line of a batch for itself, where the address has been banned for as long already.
 grants_by_lines() {
 	local address=45.0.0.254 force
@@ -1042,4 +1076,4 @@ is_open() {
 	[ "$(xdp_id "$1")" = none ]
 }
 
-run_cases shows_all of_a_long_table by_a_liar by_three_who_stall what_may_not_be_read what_is_hidden table by_the_service spares_at_boot spares_beside_a_trial grants_come_back grants_by_lines embedded by_no_chance for_a_while beside_a_trial date_set_beside_a_trial begins_beside_a_trial begins_by_a_grant_on_trial what_goes_back taken_beside_a_trial
+run_cases shows_all of_a_long_table by_a_liar by_three_who_stall what_may_not_be_read what_is_hidden table by_the_service spares_at_boot spares_beside_a_trial grants_come_back trials_ended grants_by_lines embedded by_no_chance for_a_while beside_a_trial date_set_beside_a_trial begins_beside_a_trial begins_by_a_grant_on_trial what_goes_back taken_beside_a_trial

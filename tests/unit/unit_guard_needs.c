@@ -421,20 +421,20 @@ static void excepted(void)
 	end(0);
 	guard.waits = 0;
 	sets("198.51.100.1", false);
-	ENOUGH(!state_grants_undo(state, 7));
+	ENOUGH(!state_grants_undo(state));
 	guard.waits = 7;
 	sets("198.51.100.1", false);
-	ENOUGH(!state_grants_undo(state, 7));
+	ENOUGH(!state_grants_undo(state));
 	end(0);
 	ENOUGH(!state_grant_drop(state, machine[0].addr));
 	sets("198.51.100.1", false);
-	ENOUGH(!state_grants_confirm(state) && !state_grants_undo(state, 7));
+	ENOUGH(!state_grants_confirm(state) && !state_grants_undo(state));
 	end(0);
 	/* What outlasts that is granted for good. */
 	ENOUGH(!state_grant_drop(state, machine[0].addr));
 	given.until = 8;
 	sets("198.51.100.1", false);
-	ENOUGH(!state_grants_undo(state, 7));
+	ENOUGH(!state_grants_undo(state));
 	end(0);
 	given.longer_err = -EUCLEAN;
 	guard_free(&guard);
@@ -467,16 +467,16 @@ static void by_lines(void)
 	ENOUGH(!guard_force_prefix(&guard.forced, machine[0].addr, 32) &&
 	       !guard_force_prefix(&guard.lasts, machine[1].addr, 32));
 	sets("198.51.100.0/24", false);
-	ENOUGH(!state_grants_undo(state, 7));
+	ENOUGH(!state_grants_undo(state));
 	end(0);
 	sets(ALL, false);
 	guard.everything = true;
 	sets(ALL, false);
-	ENOUGH(!state_grants_undo(state, 7));
+	ENOUGH(!state_grants_undo(state));
 	end(0);
 	guard.all_lasts = true;
 	sets(ALL, false);
-	ENOUGH(!state_grants_undo(state, 7));
+	ENOUGH(!state_grants_undo(state));
 	end(0);
 }
 
@@ -532,21 +532,66 @@ static void begins_beside(void)
 	sets("", false);
 	guard.everything = false;
 	sets("", false);
-	ENOUGH(!state_grants_undo(state, 7));
+	ENOUGH(!state_pending_forget(state, PENDING_LIST, "foes"));
 	end(0);
 }
 
-/* Who waits longer, and what goes back first. */
+static int waits(const char *name, int64_t deadline)
+{
+	struct pending pending = { .kind = PENDING_LIST, .deadline = deadline };
+
+	snprintf(pending.name, sizeof(pending.name), "%s", name);
+	return state_pending_add(state, &pending);
+}
+
+/* Who waits longer, and what goes back first: or is taken back before its time, by whatever takes it. */
 static void waits_with_another(void)
 {
 	for (int64_t first = 7; first < 10; first += 2)
 		for (int64_t back = 7; back < 10; back++) {
+			ENOUGH(!waits("foes", 7) && !waits("worse", 9));
 			ENOUGH(!state_grant(state, machine[0].addr, first) &&
 			       !state_grant(state, machine[0].addr, 16 - first));
-			ENOUGH(!state_grants_undo(state, back));
+			ENOUGH(back == 8 || !state_pending_forget(state, PENDING_LIST, back == 7 ? "foes" : "worse"));
 			printf("%lld has gone back\n", (long long)back);
 			end(0);
+			ENOUGH(!state_again(state));
 		}
+}
+
+static void list_on_trial(const char *name)
+{
+	struct list_info list = { .kind = LIST_BAN, .prefixes = 1, .addresses = "1", .source = "-", .loaded = "-" };
+	struct ranges set = set_of("198.51.100.1");
+
+	snprintf(list.name, sizeof(list.name), "%s", name);
+	ENOUGH(!waits(name, 7) && !state_list_put(state, &list, &set));
+	ranges_free(&set);
+}
+
+/* What else waits for another time makes nothing good that was granted for what is gone. */
+static void is_taken_back(void)
+{
+	struct interface_info eth = { .name = "eth0", .mode = "native" };
+	struct pending begins = { .kind = PENDING_INTERFACE, .name = "eth0", .deadline = 7 };
+
+	ENOUGH(!waits("other", 9));
+	list_on_trial("foes");
+	list_on_trial("worse");
+	ENOUGH(!state_pending_add(state, &begins) && !state_interface_put(state, &eth));
+	ENOUGH(!state_grant(state, machine[0].addr, 7) && !state_grant(state, machine[1].addr, 0));
+	ENOUGH(!state_list_drop(state, "foes"));
+	printf("of three one is unloaded\n");
+	end(0);
+	ENOUGH(!state_interface_drop(state, "eth0"));
+	printf("and one detached\n");
+	end(0);
+	ENOUGH(!state_list_drop(state, "worse"));
+	printf("and the last unloaded\n");
+	end(0);
+	ENOUGH(!state_pending_confirm(state));
+	printf("confirmed\n");
+	end(0);
 }
 
 /* What is not banned now, and will be, stays granted. */
@@ -585,6 +630,7 @@ static void scenes(void)
 		{ "comes back", comes_back },
 		{ "begins beside a trial", begins_beside },
 		{ "waits with another", waits_with_another },
+		{ "is taken back", is_taken_back },
 		{ "ends later", ends_later },
 		{ "the state fails", state_says_no },
 	};

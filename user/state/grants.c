@@ -57,10 +57,12 @@ int state_grants_confirm(struct state *state)
 			 (sqlite3_int64)time(NULL));
 }
 
-int state_grants_undo(struct state *state, int64_t deadline)
+int state_grants_undo(struct state *state)
 {
-	return state_put(state, "DELETE FROM setting WHERE name GLOB '" GRANTED "*' AND value = -?", "I",
-			 (sqlite3_int64)deadline);
+	return state_put(state,
+			 "DELETE FROM setting WHERE name GLOB '" GRANTED "*' AND value < 0 AND"
+			 " NOT EXISTS (SELECT 1 FROM pending WHERE deadline = -value)",
+			 "");
 }
 
 int state_grant_drop(struct state *state, struct addr addr)

@@ -20,9 +20,9 @@ int state_grant(struct state *state, struct addr addr, int64_t waits);
 #define GRANTED_ENDLESS INT64_MAX
 int64_t state_granted(struct state *state, struct addr addr);
 int state_grant_drop(struct state *state, struct addr addr);
-/* Of those that wait: they stay, or what has this deadline has gone back. */
+/* Those that wait: all stay, or those go of which nothing with that deadline waits any more. */
 int state_grants_confirm(struct state *state);
-int state_grants_undo(struct state *state, int64_t deadline);
+int state_grants_undo(struct state *state);
 /* All of them; free() the array. */
 int state_grants(struct state *state, struct addr **grants, size_t *n);
 

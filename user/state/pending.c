@@ -445,7 +445,8 @@ static int undo_list(struct state *s, const char *name)
 
 int state_pending_forget(struct state *s, enum pending_kind kind, const char *name)
 {
-	int err = state_put(s, "DELETE FROM pending WHERE kind = ? AND name = ?", "is", kind, name);
+	int err = state_put(s, "DELETE FROM pending WHERE kind = ? AND name = ?", "is", kind, name)
+			  ?: state_grants_undo(s);
 
 	if (!err && kind == PENDING_BAN)
 		err = keep_ban(s, name, "DELETE FROM ban_before WHERE family = ? AND length = ? AND first = ?")
@@ -515,9 +516,6 @@ int state_pending_undo(struct state *state, const struct pending *pending)
 	int err = undo(state, pending);
 
 	if (err && !err_is(err, ENOENT))
-		return err;
-	err = state_grants_undo(state, pending->deadline);
-	if (err)
 		return err;
 	return state_pending_forget(state, pending->kind, pending->name);
 }
