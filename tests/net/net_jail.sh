@@ -464,4 +464,24 @@ beside_a_trial() {
 	verdicts 203.0.113.7=drop
 }
 
-run_cases becomes_live climbs needed others alone_in_the_kernel by_two_interfaces stopped many needed_and_trusted trusted_host beside_an_image needed_again needed_at_once guards_says_it let_go_alone let_go_with_all beside_a_trial
+# By the kernel it is banned already when comes what bans it for less, or bans it or lets it through on trial: its ban stays.
+behind_others() {
+	local all="192.0.2.7 198.51.101.7 203.0.113.7 203.0.114.7"
+	# shellcheck disable=SC2086 # each is one
+	banning $all
+	offend
+	is "$(alone)" "$all" "whom it bans by itself"
+	bloom add 192.0.2.0/24 --ttl 3s
+	bloom add 198.51.101.0/24 203.0.113.7 --confirm 5s
+	bloom allow 203.0.114.7 --confirm 5s
+	verdicts 192.0.2.7=drop 198.51.101.7=drop 203.0.113.7=drop 203.0.114.7=pass
+	ready
+	wait_until "the detector's own bans to end" nobody_alone
+	wait_until "the end of the shorter ban" has_event expired 1
+	wait_until "the end of the trials" waits_no_more
+	is "$(banned)" "$all" "whom the detector bans"
+	verdicts 192.0.2.7=drop 198.51.101.7=drop 203.0.113.7=drop 203.0.114.7=drop
+	is "$(strikes 192.0.2.7) $(strikes 198.51.101.7) $(strikes 203.0.113.7) $(strikes 203.0.114.7)" "1 1 1 1" "strikes"
+}
+
+run_cases becomes_live climbs needed others alone_in_the_kernel by_two_interfaces stopped many needed_and_trusted trusted_host beside_an_image needed_again needed_at_once guards_says_it let_go_alone let_go_with_all beside_a_trial behind_others

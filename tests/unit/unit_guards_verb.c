@@ -101,6 +101,13 @@ static int given_go(struct change *change, struct addr first, unsigned int lengt
 	return call("let go %s", prefix_text(text, first, (int)length));
 }
 
+static int given_move(struct change *change, const struct ranges *only, const struct ranges *needed)
+{
+	(void)change;
+	(void)needed;
+	return call("of %zu and %zu ranges the detector's bans are live ones", only->n4, only->n6);
+}
+
 static int given_force(struct change *change, const struct ranges *set)
 {
 	(void)change;
@@ -125,6 +132,7 @@ static int given_pending_drop(struct change *change, const char *name, long conf
 #define live_close		  given_live_close
 #define live_drops		  given_drops
 #define jail_let_go		  given_go
+#define jail_move		  given_move
 #define change_force		  given_force
 #define change_pending		  given_pending
 #define change_pending_drop	  given_pending_drop

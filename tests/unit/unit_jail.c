@@ -12,6 +12,7 @@
 #include "change/accounts.h"
 #include "change/change.h"
 #include "change/ends.h"
+#include "change/exceptions.h"
 #include "change/guard_rails.h"
 #include "change/own_addresses.h"
 #include "kernel/detect.h"
@@ -20,6 +21,7 @@
 #include "state/settings.h"
 #include "state/state.h"
 #include "state/strikes.h"
+#include "state/until.h"
 
 #include "own_state.h"
 #include "shown.h"
@@ -34,12 +36,18 @@ static struct shows shows = { .file = "tests/unit/unit_jail.txt",
 
 #define DATE 1767225600 /* 2026-01-01T00:00:00Z */
 #define NOW  (1ULL << 50)
+#define UP   1000000000LL /* s: no machine has been up for so long, so no ban is over by its own clock */
 
 static struct suspect_seen suspects[64];
 static struct seen detector;
 static const struct own_address *own_need;
 static int64_t passed; /* since the beginning */
 static int seen_err, spare_err;
+
+static int64_t given_boot(void)
+{
+	return (UP + passed) * 1000000000;
+}
 
 static int given_seen(const struct context *context, struct seen *seen)
 {
@@ -65,10 +73,11 @@ static struct ranges exempt;
 
 static int given_allowed(struct state *state, struct ranges *set)
 {
-	struct ranges empty = RANGES_EMPTY;
+	struct ranges staying;
+	int err = state_allowed_staying(state, &staying) ?: ranges_union(set, &exempt, &staying);
 
-	(void)state;
-	return ranges_union(set, &exempt, &empty);
+	ranges_free(&staying);
+	return err;
 }
 
 static int given_put(struct change *change, const struct ban *ban)
@@ -78,7 +87,7 @@ static int given_put(struct change *change, const struct ban *ban)
 
 	printf("ban %s, added %lld, for %lld s, due in %lld ms: %s\n", prefix_text(text, ban->first, (int)ban->length),
 	       (long long)ban->added - DATE, (long long)(ban->expires - ban->added),
-	       (long long)(ban->due - passed * 1000000000) / 1000000, ban->reason);
+	       (long long)(ban->due - given_boot()) / 1000000, ban->reason);
 	return state_ban_put(change->state, ban, &renewed);
 }
 
@@ -129,11 +138,6 @@ static time_t given_time(time_t *to)
 	return DATE + passed;
 }
 
-static int64_t given_boot(void)
-{
-	return passed * 1000000000;
-}
-
 static bool no_random;
 
 /* Half of all. */
@@ -163,7 +167,7 @@ static int fails(void)
 #define ranges_finish(...)	 CALL(ranges_finish, __VA_ARGS__)
 #define ranges_union(...)	 CALL(ranges_union, __VA_ARGS__)
 #define state_open(...)		 CALL(state_open, __VA_ARGS__)
-#define state_bans_set(...)	 CALL(state_bans_set, __VA_ARGS__)
+#define state_ban_held(...)	 CALL(state_ban_held, __VA_ARGS__)
 #define state_ladder(...)	 CALL(state_ladder, __VA_ARGS__)
 #define state_strike_get(...)	 CALL(state_strike_get, __VA_ARGS__)
 #define state_strike_put(...)	 CALL(state_strike_put, __VA_ARGS__)
@@ -172,17 +176,17 @@ static int fails(void)
 #define grow(...)		 (fails() ? NULL : grow(__VA_ARGS__))
 #define calloc(...)		 (fails() ? NULL : calloc(__VA_ARGS__))
 
-#define kernel_seen	       given_seen
-#define seen_free(seen)	       ((void)(seen))
-#define own_addresses(...)     CALL(given_needs, __VA_ARGS__)
-#define state_allowed(...)     CALL(given_allowed, __VA_ARGS__)
-#define account_own_put(...)   CALL(given_put, __VA_ARGS__)
-#define event(...)	       given_event(__VA_ARGS__)
-#define kernel_spare(...)      CALL(given_spare, __VA_ARGS__)
-#define kernel_unjail_set(...) CALL(given_unjail, __VA_ARGS__)
-#define time(to)	       given_time(to)
-#define clock_boot	       given_boot
-#define getrandom	       given_random
+#define kernel_seen		   given_seen
+#define seen_free(seen)		   ((void)(seen))
+#define own_addresses(...)	   CALL(given_needs, __VA_ARGS__)
+#define state_allowed_staying(...) CALL(given_allowed, __VA_ARGS__)
+#define account_own_put(...)	   CALL(given_put, __VA_ARGS__)
+#define event(...)		   given_event(__VA_ARGS__)
+#define kernel_spare(...)	   CALL(given_spare, __VA_ARGS__)
+#define kernel_unjail_set(...)	   CALL(given_unjail, __VA_ARGS__)
+#define time(to)		   given_time(to)
+#define clock_boot		   given_boot
+#define getrandom		   given_random
 #include "change/jail.c"
 #undef event
 #undef time
@@ -511,6 +515,109 @@ static void on_trial(void)
 	state_close(s);
 }
 
+static struct ban made(const char *prefix, int64_t seconds, const char *why)
+{
+	struct ban ban = { .added = 1, .expires = seconds ? DATE + passed + seconds : 0 };
+
+	ENOUGH(!prefix_parse(prefix, strlen(prefix), &ban.first, &ban.length));
+	ban.due = seconds ? given_boot() + seconds * 1000000000 : 0;
+	snprintf(ban.reason, sizeof(ban.reason), "%s", why);
+	return ban;
+}
+
+static void jails(void)
+{
+	struct change change = { .context = &own_context, .state = opened(true) };
+
+	CHECK(!jail_move(&change, NULL, NULL) && !state_commit(change.state), "it fails: %s", log_last());
+	printf("%zu banned\n", change.jail.n);
+	state_close(change.state);
+	touched_free(&change.touched);
+	jail_free(&change.jail);
+}
+
+/* Who is banned already, for as long or less, for good or on trial: what is left when that is over. */
+static void beside_bans(void)
+{
+	static const struct {
+		const char *what, *prefix;
+		int64_t before, now; /* seconds, or: */
+		bool waits;
+	} of[] = {
+#define NONE  (-1)
+#define NEVER 0
+		{ "of it, without an end", "203.0.113.7", NONE, NEVER, false },
+		{ "around it, for longer", "203.0.113.0/24", NONE, 3600, false },
+		{ "around it, for less", "203.0.113.0/24", NONE, 6, false },
+		{ "of it, for less", "203.0.113.7", NONE, 6, false },
+		{ "around it, on trial", "203.0.113.0/24", NONE, NEVER, true },
+		{ "of it, on trial", "203.0.113.7", NONE, NEVER, true },
+		{ "of it, for less, on trial", "203.0.113.7", NONE, 6, true },
+		{ "around it, longer on trial", "203.0.113.0/24", 3600, NEVER, true },
+		{ "of it, longer on trial, too short before", "203.0.113.7", 6, NEVER, true },
+		{ "of it, shorter on trial", "203.0.113.7", NEVER, 3600, true },
+		{ "of it, too short on trial", "203.0.113.7", NEVER, 6, true },
+		{ "beside it", "203.0.113.8/29", NONE, NEVER, false },
+	};
+
+	for (size_t i = 0; i < sizeof(of) / sizeof(*of); i++)
+		for (int back = 0; back <= of[i].waits; back++) {
+			struct pending waits = { .kind = PENDING_BAN, .deadline = 4000000000 };
+			struct ban before = made(of[i].prefix, of[i].before, "before"),
+				   now = made(of[i].prefix, of[i].now, "another"), *bans;
+			struct state *s;
+			bool renewed;
+			size_t n;
+
+			empty_directory();
+			s = opened(true);
+			prefix_text(waits.name, now.first, (int)now.length);
+			ENOUGH(of[i].before < 0 || !state_ban_put(s, &before, &renewed));
+			ENOUGH(!of[i].waits || !state_pending_add(s, &waits));
+			ENOUGH(!state_ban_put(s, &now, &renewed) && !state_commit(s));
+			state_close(s);
+			none();
+			add4(0xcb007107, 3000, C(SYN));
+			printf("- %s, which %s:\n", of[i].what,
+			       !of[i].waits ? "stays"
+			       : back	    ? "goes back"
+					    : "is confirmed");
+			jails();
+			/* As if it had been killed before it let go. */
+			jails();
+			s = opened(true);
+			ENOUGH(!of[i].waits || !(back ? state_pending_undo(s, &waits) : state_pending_confirm(s)));
+			ENOUGH(!state_bans(s, &bans, &n));
+			for (size_t b = 0; b < n; b++)
+				printf("= %s for %lld s: %s\n",
+				       prefix_text(waits.name, bans[b].first, (int)bans[b].length),
+				       bans[b].due ? (long long)(bans[b].due - given_boot()) / 1000000000 : 0,
+				       bans[b].reason);
+			free(bans);
+			state_close(s);
+		}
+}
+
+/* One of two that are let through is so on trial. */
+static void excepted(void)
+{
+	struct pending waits = { .kind = PENDING_LIST, .name = EXCEPTIONS, .deadline = 4000000000 };
+	struct ranges before = RANGES_EMPTY, now = RANGES_EMPTY;
+	struct state *s = opened(true);
+
+	ENOUGH(!(ranges_add_prefix)(&before, (struct addr){ 0xcb007106, 4 }, 32) && !(ranges_finish)(&before) &&
+	       !(ranges_add_prefix)(&now, (struct addr){ 0xcb007106, 4 }, 31) && !(ranges_finish)(&now));
+	ENOUGH(!exceptions_put(s, &before) && !state_pending_add(s, &waits) && !exceptions_put(s, &now) &&
+	       !state_commit(s));
+	state_close(s);
+	none();
+	add4(0xcb007106, 3000, C(SYN));
+	add4(0xcb007107, 3000, C(SYN));
+	jails();
+	ranges_free(&before);
+	ranges_free(&now);
+}
+
 static int move_some(void)
 {
 	struct change change = { .context = &own_context, .state = opened(true) };
@@ -593,6 +700,8 @@ static void word_for_word(void)
 	tell("only some", only_some);
 	tell("who is", who_is);
 	tell("on trial", on_trial);
+	tell("beside bans", beside_bans);
+	tell("excepted", excepted);
 	tell("each call fails", each_call_fails);
 }
 

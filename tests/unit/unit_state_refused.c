@@ -81,6 +81,7 @@ int __wrap_sqlite3_bind_blob(sqlite3_stmt *stmt, int at, const void *blob, int b
 static const struct ban lasting = { .first = BANNED, .length = 32, .added = 1, .reason = "mine" };
 static const struct ban ending = { .first = WIDER, .length = 24, .added = 1, .expires = LATE, .due = LATE };
 static const struct ban ending6 = { .first = BANNED6, .length = 64, .added = 1, .expires = LATE };
+static const struct ban one_ends = { .first = BANNED, .length = 32, .added = 1, .expires = LATE };
 static const struct prefix prefix = { BANNED, 32 };
 static struct member member = { .name = "edge-7", .rule = MEMBER_ACCEPTED };
 static struct said word;
@@ -320,6 +321,7 @@ static bool no_ports[TCP_PORTS];
 	X(state_ban_get(s, BANNED, 32, &ban))                       \
 	X(state_ban_get(s, BANNED6, 128, &ban))                     \
 	X(state_ban_around(s, BANNED, 32, 5, &ban))                 \
+	X(any(state_ban_held(s, &lasting, 5)))                      \
 	X(state_ban_put(s, &lasting, &flag))                        \
 	X(state_ban_new(s, &ending6, &flag))                        \
 	X(state_ban_drop(s, BANNED, 32))                            \
@@ -400,6 +402,7 @@ static bool no_ports[TCP_PORTS];
 	X(settled(s))                                               \
 	X(looked(s))                                                \
 	X(state_allowed_waiting(s, &set))                           \
+	X(state_allowed_staying(s, &set))                           \
 	X(state_later(s, true, &set))                               \
 	X(state_accepted_check(s))                                  \
 	X(state_feeds_check(s))                                     \
@@ -435,8 +438,10 @@ static bool no_ports[TCP_PORTS];
 	X(state_pending_forget(s, PENDING_IMAGE, image_waits.name)) \
 	X(state_pending_confirm(s))                                 \
 	X(state_pending_flush(s))                                   \
+	X(any(state_ban_held(s, &one_ends, 5)))                     \
 	X(looked(s))                                                \
 	X(state_allowed_waiting(s, &set))                           \
+	X(state_allowed_staying(s, &set))                           \
 	X(state_later(s, true, &set))
 
 #define X(call) #call,

@@ -72,10 +72,9 @@ static bool is_in(const void *set, struct addr addr)
 /* What is allowed is needed no less, but needs nothing from us; and what was granted was what was dropped. */
 static int spare(struct state *state, const char *scope, struct ranges *set, struct followed_put *put)
 {
-	struct ranges needs = RANGES_EMPTY, now = RANGES_EMPTY, waiting = RANGES_EMPTY, allowed = RANGES_EMPTY, left;
-	int err =
-		state_allowed(state, &now) ?: state_allowed_waiting(state, &waiting) ?:
-		ranges_subtract(&allowed, &now, &waiting) ?: own_addresses(state, false, is_in, set, &put->spared, &put->spared_n);
+	struct ranges needs = RANGES_EMPTY, allowed = RANGES_EMPTY, left;
+	int err = state_allowed_staying(state, &allowed)
+			  ?: own_addresses(state, false, is_in, set, &put->spared, &put->spared_n);
 	bool *anyway = err ? NULL : calloc(put->spared_n + 1, sizeof(*anyway));
 	size_t n = 0;
 
@@ -100,8 +99,6 @@ static int spare(struct state *state, const char *scope, struct ranges *set, str
 	}
 	free(anyway);
 	ranges_free(&needs);
-	ranges_free(&now);
-	ranges_free(&waiting);
 	ranges_free(&allowed);
 	return err;
 }

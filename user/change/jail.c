@@ -25,6 +25,7 @@
 #include "state/events.h"
 #include "state/limits.h"
 #include "state/strikes.h"
+#include "state/until.h"
 
 static struct prefix prefix_of(const struct suspect_seen *suspect)
 {
@@ -96,7 +97,7 @@ struct moving {
 	struct ladder ladder;
 	int64_t now;
 	struct seen seen;
-	struct ranges jailed, allowed, banned;
+	struct ranges jailed, allowed;
 	const struct ranges *only, *needed;
 	struct own_address *needs; /* of whom the detector bans */
 	size_t needs_n;
@@ -273,16 +274,11 @@ static int strikes_now(struct moving *m, const struct prefix *p, unsigned int *s
 	return err_is(err, ENOENT) ? 0 : err;
 }
 
-static int ban(struct moving *m, const struct suspect_seen *suspect, const struct prefix *p)
+static int plan_ban(struct moving *m, const struct suspect_seen *suspect, const struct prefix *p, struct jailed *one)
 {
-	struct jail *jail = &m->change->jail;
-	struct jailed *one;
 	int64_t seconds;
 	int err;
 
-	if (!GROW(jail->at, jail->n))
-		return -ENOMEM;
-	one = &jail->at[jail->n];
 	*one = (struct jailed){ .ban = { .first = p->first, .length = p->length, .added = m->now } };
 	err = strikes_now(m, p, &one->strikes);
 	if (err)
@@ -291,22 +287,49 @@ static int ban(struct moving *m, const struct suspect_seen *suspect, const struc
 	one->ban.expires = m->now + seconds;
 	one->ban.due = clock_boot() + seconds * 1000000000;
 	write_reason(one->ban.reason, m, suspect, one->strikes);
-	jail->n++;
-	return account_own_put(m->change, &one->ban)
-		       ?: state_ban_stays(m->change->state, &one->ban)
+	return 0;
+}
+
+/* One on trial that ends later stays in force as long as it waits. */
+static int put_ban(struct change *change, const struct ban *ban)
+{
+	struct ban own;
+	int err = account_own(change->state, ban->first, ban->length, &own);
+
+	if (err && !err_is(err, ENOENT))
+		return err;
+	err = !err && ban_in_force(&own, ban->added) && ban_ends_later(&own, ban)
+		      ? change_touch(change, ban->first, ban->length)
+		      : account_own_put(change, ban);
+	return err ?: state_ban_stays(change->state, ban);
+}
+
+static int ban(struct moving *m, const struct jailed *one)
+{
+	struct jail *jail = &m->change->jail;
+	const struct ban *is = &one->ban;
+
+	if (!GROW(jail->at, jail->n))
+		return -ENOMEM;
+	jail->at[jail->n++] = *one;
+	return put_ban(m->change, is)
 		       ?: state_strike_put(m->change->state,
-					   &(struct strike){ p->first, p->length, one->strikes, one->ban.expires });
+					   &(struct strike){ is->first, is->length, one->strikes, is->expires });
 }
 
 static int move_one(struct moving *m, const struct suspect_seen *suspect)
 {
 	struct prefix p = prefix_of(suspect);
-	int allowed = ranges_covering(&m->allowed, p.first), banned = ranges_covering(&m->banned, p.first);
+	int allowed = ranges_covering(&m->allowed, p.first), held;
+	struct jailed one;
 	char why[256];
 
-	if ((allowed >= 0 && allowed <= (int)p.length) || (banned >= 0 && banned <= (int)p.length))
+	if (allowed >= 0 && allowed <= (int)p.length)
 		return 0;
-	return is_refused(m, &p, why) ? refuse(m, &p, why) : ban(m, suspect, &p);
+	held = plan_ban(m, suspect, &p, &one) ?: state_ban_held(m->change->state, &one.ban, m->now);
+	if (held)
+		return held < 0 ? held : 0;
+	return is_refused(m, &p, why) ? refuse(m, &p, why) : ban(m, &one);
 }
 
 /* Who was let go before, and is needed still. */
@@ -336,8 +359,7 @@ static int move_all(struct moving *m)
 {
 	const struct suspect_seen *last = NULL;
 	struct state *state = m->change->state;
-	int err = state_allowed(state, &m->allowed) ?:
-		  state_bans_set(state, m->now, &m->jailed, &m->banned) ?:
+	int err = state_allowed_staying(state, &m->allowed) ?:
 		  own_addresses(state, false, is_jailed, &m->jailed, &m->needs, &m->needs_n) ?:
 		  state_strikes_fall(state, &m->ladder, m->now) ?:
 		  say_all_needed(m);
@@ -381,7 +403,6 @@ int jail_move(struct change *change, const struct ranges *only, const struct ran
 		err = move_all(&m);
 	ranges_free(&m.jailed);
 	ranges_free(&m.allowed);
-	ranges_free(&m.banned);
 	free(m.needs);
 	seen_free(&m.seen);
 	return err;

@@ -39,8 +39,8 @@ int jail_spare(const struct context *context, struct ranges *needed);
 void jail_spare_alone(const struct context *context);
 /*
  * Makes live bans of all whom the detector bans by itself, or (not NULL) of those in `only`, but for those that are
- * banned or allowed already, and those that a guard rail keeps: they are let go, and the detector is told. needed: who
- * was let go before, or NULL.
+ * banned for as long already, or allowed, whatever becomes of what waits, and those that a guard rail keeps: they are
+ * let go, and the detector is told. needed: who was let go before, or NULL.
  */
 int jail_move(struct change *change, const struct ranges *only, const struct ranges *needed);
 /* Those: a /32 or a /64 each. The caller frees them. */

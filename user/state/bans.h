@@ -39,6 +39,11 @@ static inline bool ban_is_agents(const struct ban *ban)
 	return !strncmp(ban->reason, BAN_BY_CROWDSEC, sizeof(BAN_BY_CROWDSEC) - 1);
 }
 
+static inline bool ban_is_detectors(const struct ban *ban)
+{
+	return !strncmp(ban->reason, BAN_BY_DETECTOR, sizeof(BAN_BY_DETECTOR) - 1);
+}
+
 /* By the clock that decides, where both have it. */
 static inline bool ban_ends_later(const struct ban *a, const struct ban *b)
 {
@@ -58,6 +63,11 @@ int state_ban_drop(struct state *state, struct addr first, unsigned int length);
 int state_ban_stays(struct state *state, const struct ban *ban);
 /* The widest ban in force that holds this prefix whole and is wider; -ENOENT where there is none. */
 int state_ban_around(struct state *state, struct addr first, unsigned int length, int64_t now, struct ban *ban);
+/*
+ * Do others hold that prefix until this ban's end at least, whatever becomes of what waits? So does one of exactly this
+ * prefix that the detector has made, whatever its end. 1, 0 or -errno.
+ */
+int state_ban_held(struct state *state, const struct ban *ban, int64_t now);
 
 /* All that are kept, IPv4 first, the widest first; free() the array. Expired ones are still among them. */
 int state_bans(struct state *state, struct ban **bans, size_t *n);

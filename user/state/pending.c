@@ -193,6 +193,9 @@ int state_ban_stays(struct state *s, const struct ban *ban)
 
 	if (waits <= 0)
 		return waits;
+	err = ban->due && !s->same_boot ? state_give_due(s) : 0;
+	if (err)
+		return err;
 	stmt = state_prepare(s, "INSERT INTO ban_before (family, length, first, added, expires, reason, due)"
 				" VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (family, length, first) DO UPDATE SET"
 				" added = excluded.added, expires = excluded.expires, reason = excluded.reason,"
@@ -200,6 +203,45 @@ int state_ban_stays(struct state *s, const struct ban *ban)
 	err = state_write_ban(s, stmt, ban);
 	sqlite3_finalize(stmt);
 	return err ?: state_behind_ban_stays(s, ban);
+}
+
+/* The ban of that prefix, or what a change of it that waits goes back to: of the two, the one that ends sooner. */
+static int ban_at_least(struct state *s, struct addr first, unsigned int length, struct ban *ban)
+{
+	char name[PREFIX_TEXT_MAX];
+	struct ban before;
+	sqlite3_stmt *stmt;
+	int err = state_ban_get(s, first, length, ban), code;
+
+	if (!err)
+		err = state_pending_has(s, PENDING_BAN, prefix_text(name, first, (int)length));
+	if (err <= 0)
+		return err;
+	stmt = state_prepare(s, "SELECT * FROM ban_before WHERE family = ? AND length = ? AND first = ?");
+	err = state_bind_prefix(s, stmt, first, length);
+	code = err ? SQLITE_DONE : sqlite3_step(stmt);
+	err = err ?: code == SQLITE_ROW ? state_read_ban(s, stmt, &before) : -ENOENT;
+	if (!err && ban_ends_later(ban, &before))
+		*ban = before;
+	return state_finish(s, stmt, code) ?: err;
+}
+
+int state_ban_held(struct state *s, const struct ban *ban, int64_t now)
+{
+	int at = -1, family = ban->first.family;
+
+	while (state_has_bans(s) && (at = state_next_length(s, family, at)) >= 0 && (unsigned int)at <= ban->length) {
+		struct addr first = { ban->first.num & ~addr_mask(family, (unsigned int)at), family };
+		struct ban other;
+		int err = ban_at_least(s, first, (unsigned int)at, &other);
+
+		if (err && !err_is(err, ENOENT))
+			return err;
+		if (!err && ban_in_force(&other, now) &&
+		    (!ban_ends_later(ban, &other) || ((unsigned int)at == ban->length && ban_is_detectors(&other))))
+			return 1;
+	}
+	return at == -2 ? because_sqlite(s, "reading") : 0;
 }
 
 /* One that is to be filtered already, and is not. */

@@ -294,6 +294,18 @@ int state_allowed_waiting(struct state *state, struct ranges *waiting)
 	return err;
 }
 
+int state_allowed_staying(struct state *state, struct ranges *staying)
+{
+	struct ranges now = RANGES_EMPTY, waiting = RANGES_EMPTY;
+	int err;
+
+	*staying = RANGES_EMPTY;
+	err = state_allowed(state, &now) ?: state_allowed_waiting(state, &waiting) ?: ranges_subtract(staying, &now, &waiting);
+	ranges_free(&now);
+	ranges_free(&waiting);
+	return err;
+}
+
 /* Exceptions that go, and lists that ban again or come back and do. */
 static int lists_later(struct state *state, bool bans, struct ranges *later)
 {

@@ -50,6 +50,8 @@ void untils_free(struct untils *untils);
 int until_dropped(struct until *until, size_t scope, int64_t from, int64_t to);
 /* What is allowed only until what waits goes back. */
 int state_allowed_waiting(struct state *state, struct ranges *waiting);
+/* And what is allowed now and then. */
+int state_allowed_staying(struct state *state, struct ranges *staying);
 /*
  * All that may be dropped when what waits goes back, and is not now: what an exception holds that goes, and with `bans`
  * what lists and bans do that come back; all there is, where an image does.

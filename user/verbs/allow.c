@@ -97,7 +97,10 @@ static int change_live(const struct call *call, bool allow)
 		err = allow ? ranges_union(&after, &live, &given) : ranges_subtract(&after, &live, &given);
 	if (!err && allow && !o->force)
 		err = guard_allows(NULL, &live, &after, (struct amounts){ 0 });
-	for (size_t i = 0; i < prefixes.n && !err && allow; i++)
+	/* What the detector bans is banned again when what waits goes back. */
+	if (!err && allow && o->confirm.given)
+		err = jail_move(change, &given, NULL);
+	for (size_t i = 0; i < prefixes.n && !err && allow && !o->confirm.given; i++)
 		err = jail_let_go(change, prefixes.at[i].first, prefixes.at[i].length);
 	if (!err && ranges_equal(&live, &after))
 		err = change_commit(change, NULL);
