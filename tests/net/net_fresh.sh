@@ -491,6 +491,8 @@ ages_on_trial() {
 
 # What means nothing, and what a line of a file may say.
 by_lines() {
+	local word before
+
 	need sqlite3
 	serves
 	refused "no less than 5m" load drop $feed/list --every 4m
@@ -499,6 +501,11 @@ by_lines() {
 	refused "--max-age is less than --every" load drop $feed/list --insecure --every 1d --max-age 1h
 	refused "--every is for a URL" load drop list --every 1h
 	refused "unless it says how often" load drop $feed/list --if-changed
+	for word in "confirm 1h" dry-run wide; do
+		echo "load drop $feed/list --every 1h $open --$word" >lines
+		refused "--${word% *} is for a version that is fetched now" batch lines
+	done
+	is "$(get length feeds)" 0 "feeds"
 	echo "load drop $feed/list --every 1h $open" >lines
 	bloom batch lines
 	is "$(of_feed state) $(of_feed prefixes)" "new null" "what feeds says"

@@ -402,12 +402,45 @@ static void described(void)
 	      text);
 }
 
+/* A line fetches nothing: what is for the version that is fetched would be taken without a word. */
+static void for_now(void)
+{
+	static const char *const words[] = { "confirm", "dry-run", "force", "ban-own", "wide", "big-change", NULL };
+	const size_t n = sizeof(words) / sizeof(*words);
+
+	empty_directory();
+	for (size_t i = 0; i < 2 * n; i++) {
+		const char *word = words[i % n];
+		char says[40];
+		int err;
+
+		begin();
+		its.feed = NULL;
+		options.feed.every = (typeof(options.feed.every)){ true, 3600 };
+		options.if_changed = i >= n;
+		own_context.line = i < n;
+		options.confirm.given = i % n == 0;
+		options.dry_run = i % n == 1;
+		options.force = i % n == 2;
+		options.ban_own = i % n == 3;
+		options.wide = i % n == 4;
+		options.big_change = i % n == 5;
+		snprintf(says, sizeof(says), ": --%s is for a version", word);
+		err = load_feed(&its);
+		CHECK(word ? err_is(err, EINVAL) && strstr(reason(err), says) && !calls : err_is(err, EALREADY),
+		      "%zu, --%s: %s", i, word ?: "every", reason(err));
+		free(its.feed);
+	}
+	own_context.line = false;
+}
+
 static const struct ktap_case cases[] = { { "noted", noted },
 					  { "sets nothing", sets_nothing },
 					  { "registered", registered },
 					  { "registers what is set", registers_what_is_set },
 					  { "another list", another_list },
 					  { "the same again", same_again },
+					  { "for now", for_now },
 					  { "described", described } };
 
 int main(void)

@@ -95,9 +95,21 @@ static int begin_feed(struct load *l)
 	return err;
 }
 
+/* What was given for the one version that this load fetches; NULL: nothing. */
+static const char *for_this_once(const struct load_options *o)
+{
+	return o->confirm.given ? "confirm"
+	       : o->dry_run	? "dry-run"
+	       : o->force	? "force"
+	       : o->ban_own	? "ban-own"
+	       : o->wide	? "wide"
+	       : o->big_change	? "big-change"
+				: NULL;
+}
+
 /*
- * By hand, with what lets another version through, what the server has is wanted, changed or not. So it is where the
- * list has another scope than it is to have.
+ * By hand, with what is for this once, what the server has is wanted, changed or not. So it is where the list has
+ * another scope than it is to have.
  */
 static bool wants_any(const struct load *l)
 {
@@ -106,7 +118,7 @@ static bool wants_any(const struct load *l)
 	struct state *state = NULL;
 	bool there;
 
-	if (!o->feed.again || o->force || o->big_change || o->wide || o->ban_own || o->dry_run || o->confirm.given)
+	if (!o->feed.again || for_this_once(o))
 		return true;
 	there = !state_open(&state, l->context, false) && !state_list_get(state, l->name, &list);
 	state_close(state);
@@ -162,6 +174,7 @@ static void read_limits(struct load *l)
 int load_feed(struct load *l)
 {
 	bool by_line = l->context->line || l->options->if_changed;
+	const char *once = for_this_once(l->options);
 	char change[FETCH_URL_MAX];
 	int err = by_line && !l->options->feed.every.given && !l->options->feed.usual
 			  ? because(-EINVAL,
@@ -170,6 +183,11 @@ int load_feed(struct load *l)
 				    l->path, l->name)
 			  : begin_feed(l);
 
+	if (!err && by_line && once)
+		err = because(-EINVAL,
+			      "%s: --%s is for a version that is fetched now, and neither a file of commands nor"
+			      " --if-changed fetches one: give it to the command alone",
+			      l->path, once);
 	if (err || by_line)
 		return err ?: register_feed(l);
 	read_limits(l);
