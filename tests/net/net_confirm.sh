@@ -371,6 +371,20 @@ late_beside_bans() {
 	printf 'add 99.9.7.0/24\nadd 99.9.7.1 --confirm 1h\n' >lines
 	bloom batch lines
 	is "$(grep -c "$late" err)" 1 "how often it says that a wider ban is missing: $(cat err)"
+	bloom confirm
+	# What waits for longer passes from the first deadline on.
+	bloom unload third --confirm 1h
+	for lines in 'add 99.9.6.1' 'load fourth other' 'allow 99.9.7.1'; do
+		# shellcheck disable=SC2086 # words
+		bloom $lines --confirm 2h
+		grep -q "$late" err || fail "$lines waits for longer, and it does not say so: $(cat err)"
+	done
+	bloom add 99.9.6.2 --confirm 30m
+	! grep -q "$late" err || fail "it goes back first, but: $(cat err)"
+	bloom confirm
+	printf 'add 99.9.6.3 --confirm 2h\nunload list --confirm 1h\n' >lines
+	bloom batch lines
+	is "$(grep -c "$late" err)" 1 "how often it says that a line waits for longer: $(cat err)"
 }
 
 # Who wants it attached is told that it may go.

@@ -466,6 +466,23 @@ static void partly_waits(void)
 		}
 }
 
+/* The kernel goes back with the first of all that waits: what waits for longer is not in force from then on. */
+static void waits_for_longer(void)
+{
+	static const struct apply_options plain;
+
+	for (int64_t due = 9; due < 12; due++) {
+		struct change *change = begun_silently();
+
+		printf(" due at %d, beside what is due at 10\n", (int)due);
+		change->waits = 60;
+		change->last_due = due;
+		change->live.trial.until = due < 10 ? (__u64)due : 10;
+		CHECK(!change_commit(change, &plain), "it fails");
+		ends_silently(change);
+	}
+}
+
 /* Each word a line: '~' waits, '=' is of lists. */
 static void batch(const char *lines)
 {
@@ -536,6 +553,7 @@ static void word_for_word(void)
 		{ "commits", commits },
 		{ "joined", joined },
 		{ "a part of it waits", partly_waits },
+		{ "it waits for longer", waits_for_longer },
 		{ "bans that wait", bans_that_wait },
 	};
 

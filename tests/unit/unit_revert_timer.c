@@ -471,6 +471,11 @@ static void how_long(void)
 	said(change_pending(&change, PENDING_SETTING, long_name, 31));
 	change_says();
 	printf("%zu letters of it\n", strlen(waits[2].name));
+	/* Lines of a batch, the last of which the filter does not have. */
+	said(change_pending(&change, PENDING_LIST_KIND, "third", 3));
+	said(change_pending(&change, PENDING_INTERFACE, "eth0", 40));
+	CHECK(change.last_due == boot + 31 * S, "the filter's last is due in %lld",
+	      (long long)(change.last_due - boot));
 	said(change_pending(&change, PENDING_BAN, "192.0.2.1", 0));
 	fails("added", 1);
 	change_new();

@@ -180,10 +180,10 @@ static int touched_for_good(const struct change *change, struct touched *rest, b
 	return err ?: touched_divide(rest, change->state);
 }
 
-/* What does not wait itself. */
+/* What does not wait itself; or not only until the kernel goes back, as it does with the first of all that waits. */
 static void bring_into_before(struct change *change)
 {
-	bool more = !change->waits || change->lasts;
+	bool more = !change->waits || change->lasts || change->last_due > (int64_t)change->live.trial.until;
 	struct touched rest = { 0 };
 
 	if (!change->waiting.n) {

@@ -35,6 +35,7 @@ struct change {
 	char (*succeeded)[LIST_NAME_MAX]; /* lists of a batch, whose refusals end with it */
 	size_t succeeded_n;
 	int64_t due, deadline; /* by clock_boot(), and by the date */
+	int64_t last_due;      /* of what the filter has of it: lines of a batch may wait for different times */
 };
 
 /*

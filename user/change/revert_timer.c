@@ -68,6 +68,8 @@ static int wait_for(struct change *change, enum pending_kind kind, const char *n
 	mine.deadline = change->deadline;
 	strncpy(mine.name, name, sizeof(mine.name) - 1);
 	change->line_waits = true;
+	if (kind != PENDING_INTERFACE && change->last_due < change->due)
+		change->last_due = change->due;
 	err = put(change->state, &mine);
 	if (err || again)
 		return err;
