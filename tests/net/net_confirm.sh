@@ -379,8 +379,13 @@ late_beside_bans() {
 		bloom $lines --confirm 2h
 		grep -q "$late" err || fail "$lines waits for longer, and it does not say so: $(cat err)"
 	done
+	! grep -q "for longer, goes back" err || fail "nothing goes back before its time, but: $(cat err)"
 	bloom add 99.9.6.2 --confirm 30m
 	! grep -q "$late" err || fail "it goes back first, but: $(cat err)"
+	grep -q "for longer, goes back" err || fail "the others go back with it, and it does not say so: $(cat err)"
+	bloom confirm
+	bloom add 99.9.6.4 --confirm 30m
+	! grep -q "goes back" err || fail "nothing else waits, but: $(cat err)"
 	bloom confirm
 	printf 'add 99.9.6.3 --confirm 2h\nunload list --confirm 1h\n' >lines
 	bloom batch lines

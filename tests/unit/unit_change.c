@@ -105,6 +105,8 @@ static void made_before(const struct touched *t, bool more)
 		printf("    %s\n", prefix_text(text, t->each.at[i].first, (int)t->each.at[i].length));
 }
 
+static __u64 on_trial_until; /* of a new generation */
+
 static int made_apply(const struct change *c, const struct apply_options *o)
 {
 	CHECK(o->guard == &c->guard, "another guard");
@@ -154,7 +156,7 @@ __attribute__((noreturn)) static void made_exit(int status)
 #define accounts_put(change)				 call("accounts are put")
 #define accounts_free(accounts)				 ((void)call("accounts are freed"))
 #define apply_goes_back(state, live)			 call("can it go back?")
-#define apply_with(state, live, options)		 made_apply(change, options)
+#define apply_with(state, live, options)		 ((live)->trial.until = on_trial_until, made_apply(change, options))
 #define bans_into_force(state, live, ...)		 call("bans into force")
 #define before_has_it(state, live, touched, guard, more) made_before(touched, more)
 #define jail_made(context, jail, number)		 ((void)call("the detector's are said, of %d", (int)(number)))
@@ -477,10 +479,13 @@ static void waits_for_longer(void)
 		printf(" due at %d, beside what is due at 10\n", (int)due);
 		change->waits = 60;
 		change->last_due = due;
-		change->live.trial.until = due < 10 ? (__u64)due : 10;
+		change->live.on_trial = 3;
+		change->live.trial.until = 10;
+		on_trial_until = due < 10 ? (__u64)due : 10;
 		CHECK(!change_commit(change, &plain), "it fails");
 		ends_silently(change);
 	}
+	on_trial_until = 0;
 }
 
 /* Each word a line: '~' waits, '=' is of lists. */

@@ -198,9 +198,18 @@ static void bring_into_before(struct change *change)
 	touched_free(&rest);
 }
 
+/* What was on trial until then goes back with the first of all that waits. */
+static void say_it_goes_early(const struct live *live, __u64 until)
+{
+	if (live->on_trial && live->trial.until < until)
+		warn("what waited for confirmation before this, and for longer, goes back together with this, and is in"
+		     " force again when the process that waits, the service or the next command has built it");
+}
+
 static int commit(struct change *change)
 {
 	struct overdue overdue = { 0 };
+	__u64 until = change->live.trial.until;
 	int err;
 
 	change->line_waits = false;
@@ -214,8 +223,10 @@ static int commit(struct change *change)
 			      ?: apply_with(change->state, &change->live, &change->options);
 	else if (!err)
 		err = bans_into_force(change->state, &change->live, &change->touched, &change->guard);
-	if (!err && change->build && !change->options.again && !change->options.dry_run)
+	if (!err && change->build && !change->options.again && !change->options.dry_run) {
 		bring_into_before(change);
+		say_it_goes_early(&change->live, until);
+	}
 	err = overdue_end(&overdue, change->options.dry_run ? NULL : &change->live, err);
 	for (unsigned int label = 0; label < LABELS && !err && !change->options.dry_run; label++)
 		if (change->zero[label])
