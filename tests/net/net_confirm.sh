@@ -516,8 +516,10 @@ lines_beside_a_trial() {
 	ready
 	[ "$(xdp_id edge1)" != none ] || fail "edge1 waits for edge0"
 	rebooted
-	for n in 1 2 3 4; do
-		heard "$log" "line $n: done"
+	# In whatever order: those that were tried in vain come behind the others.
+	for ((n = 0; n < 4; )); do
+		heard "$log" "line "
+		[[ $line != *": done" ]] || n=$((n + 1))
 	done
 	[ "$(xdp_id edge0)" != none ] || fail "edge0 is not filtered"
 	verdicts 45.0.0.1=pass 46.0.0.1=drop
@@ -849,6 +851,7 @@ of_before() {
 	bloom restore
 	is "$(get '[.interfaces[] | {name, mode, match}]' show)" "$(cat before)" "what is filtered then"
 	rm "$XDP_BLOOM_BPFFS"/links/*
+	let_go edge0
 	bloom attach edge0 --confirm 1h
 	bloom confirm
 	as_sql "UPDATE pending SET due = 1"

@@ -30,9 +30,19 @@ static struct shows shows = { .file = "tests/unit/unit_guard_needs.txt",
 #define NEEDS 3
 
 static const struct own_address machine[NEEDS] = {
-	{ .addr = { 0xc6336401, 4 }, .what = "a gateway in use", .where = "route table 254" },
-	{ .addr = { 0xc6336402, 4 }, .what = "somebody who is connected", .where = "TCP port 22", .guest = true },
-	{ .addr = { (ip6)0x20010db8 << 96 | 9, 6 }, .what = "a name server in use", .where = "/etc/resolv.conf" },
+	{ .addr = { 0xc6336401, 4 },
+	  .source = { 0xc6336401, 4 },
+	  .what = "a gateway in use",
+	  .where = "route table 254" },
+	{ .addr = { 0xc6336402, 4 },
+	  .source = { 0xc6336402, 4 },
+	  .what = "somebody who is connected",
+	  .where = "TCP port 22",
+	  .guest = true },
+	{ .addr = { (ip6)0x20010db8 << 96 | 9, 6 },
+	  .source = { (ip6)0x20010db8 << 96 | 9, 6 },
+	  .what = "a name server in use",
+	  .where = "/etc/resolv.conf" },
 };
 
 static struct given {
@@ -61,8 +71,9 @@ static size_t place(struct addr addr)
 {
 	size_t i = 0;
 
-	while (machine[i].addr.num != addr.num)
+	while (i < NEEDS && machine[i].addr.num != addr.num)
 		i++;
+	ENOUGH(i < NEEDS);
 	return i;
 }
 

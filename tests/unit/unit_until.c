@@ -14,10 +14,10 @@
 
 #define ASKED 64
 #define LISTS 4
-#define FIRST 500
 #define STEP  1000
-#define LAST  10500
-#define DATES ((LAST - FIRST) / STEP)
+/* Between all at which something may change: STEP, and the deadlines. */
+static const int64_t moments[] = { 500, 1500, 2125, 2500, 3500, 4125, 4500, 5500, 6500, 7500, 8500, 9500 };
+#define DATES (sizeof(moments) / sizeof(moments[0]))
 
 static struct addr asked[ASKED];
 static int64_t start;
@@ -60,8 +60,7 @@ static int64_t set_back, start_boot;
 
 static int64_t due(int64_t deadline)
 {
-	/* Rounded down, it is not before a ban that ends then. */
-	int64_t at = start_boot + (deadline - start + 1) * 1000000000;
+	int64_t at = start_boot + (deadline - start) * 1000000000;
 
 	return !set_back ? 0 : at > 0 ? at : 1;
 }
@@ -195,8 +194,11 @@ static void go_back(struct state *s, int64_t date)
 	free(pending);
 }
 
-/* What waits goes back then, unless the second one, or both, are confirmed before. The first is only now. */
-static const int64_t deadlines[] = { 0, 2000, 4000 };
+/*
+ * What waits goes back then, unless the second one, or both, are confirmed before. The first is only now. No ban ends
+ * at such a time: of the two, which are reckoned by different clocks, either might come first by a second.
+ */
+static const int64_t deadlines[] = { 0, 2250, 4250 };
 #define BACK (sizeof(deadlines) / sizeof(deadlines[0]))
 
 /* Of each that was asked for, with so much gone back, at each date, which packets. */
@@ -206,17 +208,17 @@ static void look_ahead(struct state *s, packets_ahead packets)
 {
 	for (size_t back = 0; back < BACK; back++) {
 		go_back(s, start + deadlines[back]);
-		for (int date = 0; date < DATES; date++)
-			dropped_at(s, start + FIRST + date * STEP, packets[back][date]);
+		for (size_t date = 0; date < DATES; date++)
+			dropped_at(s, start + moments[date], packets[back][date]);
 	}
 }
 
 /* At that date, if that one is the first that is confirmed; 0: none is. */
-static unsigned int at_date(packets_ahead packets, size_t kept, int date, size_t i)
+static unsigned int at_date(packets_ahead packets, size_t kept, size_t date, size_t i)
 {
 	size_t back = 0;
 
-	while (back + 1 < BACK && back + 1 != kept && deadlines[back + 1] <= FIRST + date * STEP)
+	while (back + 1 < BACK && back + 1 != kept && deadlines[back + 1] <= moments[date])
 		back++;
 	return packets[back][date][i];
 }
@@ -272,11 +274,10 @@ static packets_ahead ahead[2];
 static bool is_told(const struct untils *untils, packets_ahead packets, size_t kept)
 {
 	for (size_t i = 0; i < ASKED; i++)
-		for (int date = 0; date < DATES; date++) {
-			unsigned int is = told(untils, i, start + FIRST + date * STEP),
-				     at = at_date(packets, kept, date, i);
+		for (size_t date = 0; date < DATES; date++) {
+			unsigned int is = told(untils, i, start + moments[date]), at = at_date(packets, kept, date, i);
 
-			if (!CHECK(is == at, "%zu kept, address %zu, date %d: %x, not %x", kept, i, date, is, at))
+			if (!CHECK(is == at, "%zu kept, address %zu, date %zu: %x, not %x", kept, i, date, is, at))
 				return false;
 		}
 	return true;
@@ -303,7 +304,7 @@ static bool random_state(struct state *s)
 	for (size_t i = 0; i < ASKED && fine; i++) {
 		unsigned int ever = 0;
 
-		for (int date = 0; date < DATES; date++)
+		for (size_t date = 0; date < DATES; date++)
 			ever |= at_date(ahead[0], 0, date, i);
 		fine = CHECK((ranges_covering(&waiting, asked[i]) >= 0) == (ranges_covering(&allowed, asked[i]) >= 0 &&
 									    ranges_covering(&after, asked[i]) < 0),
@@ -341,7 +342,7 @@ static void random_change(struct state *s)
 			ENOUGH(!state_pending_confirm(s));
 			break;
 		case 1:
-			go_back(s, start + 2000);
+			go_back(s, start + deadlines[1]);
 			break;
 		case 2:
 			snprintf(name, sizeof(name), "list%u", (unsigned int)(ktap_random() % LISTS));
@@ -398,7 +399,7 @@ static bool behind_each_other(struct state *s, const char *scope)
 		unsigned int more = 0, any = 0;
 
 		for (size_t kept = 0; kept < BACK; kept++)
-			for (int date = 0; date < DATES && first[kept]; date++) {
+			for (size_t date = 0; date < DATES && first[kept]; date++) {
 				unsigned int is = at_date(ahead[1], kept, date, i);
 
 				more |= is & ~at_date(ahead[0], kept, date, i);
