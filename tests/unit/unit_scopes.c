@@ -183,18 +183,21 @@ static void interfaces(void)
 
 		snprintf(s->on[s->on_n++], SCOPE_IFNAME, "a%u", i);
 	}
-	strcpy(scoped[4].scope.on[0], "a7");
-	scoped[4].scope.on_n = 1;
+	strcpy(scoped[4].scope.on[0], "a0");
+	strcpy(scoped[4].scope.on[1], "a7");
+	scoped[4].scope.on_n = 2;
 	err = scopes_make(&made, scoped, 6);
 	if (!CHECK(!err, "%s", reason(err)) ||
 	    !CHECK(made.names == SCOPE_NAMES, "%llu", (unsigned long long)made.names) ||
 	    !CHECK(made.any_on == 32, "who asks for none: %llx", (unsigned long long)made.any_on))
 		return;
-	for (unsigned int i = 0; i < made.names; i++)
-		if (!CHECK(made.on[i].of ==
-				   (1ULL << atoi(made.on[i].name + 1) % 4 | (strcmp(made.on[i].name, "a7") ? 0 : 16)),
-			   "whose is %s: %llx", made.on[i].name, (unsigned long long)made.on[i].of))
+	for (unsigned int i = 0; i < made.names; i++) {
+		int n = atoi(made.on[i].name + 1);
+
+		if (!CHECK(made.on[i].of == (1ULL << n % 4 | (n == 0 || n == 7 ? 16 : 0)), "whose is %s: %llx",
+			   made.on[i].name, (unsigned long long)made.on[i].of))
 			return;
+	}
 	strcpy(scoped[5].scope.on[0], "a70");
 	scoped[5].scope.on_n = 1;
 	refused(6, "more than 32 interfaces");
