@@ -649,6 +649,13 @@ static void beside_lists(void)
 	batch("-2001:db8:a:1::/64", "2001:db8:a:1::1 2001:db8:a:1:8000:: 2001:db8:a:2::1");
 	batch("-2001:db8:a::/48", "2001:db8:a:1:8000:: 2001:db8:a:2::1");
 	end();
+	/* More lengths than rungs: the wider ban is in two parts, and goes on. */
+	world_of(
+		"2001:1000::/20 2001:2000::/24 2001:3000::/28 2001:4000::/32 2001:5000::/40 2001:6000::/48 2001:7000::/64"
+		" 2001:8000::1",
+		"+2001:db8:a::/63 +2001:db8:a::5");
+	batch("-2001:db8:a::5", "2001:db8:a::5 2001:db8:a:1::5");
+	end();
 	/* What a list with a scope holds, or a shadow counts, is not told apart. */
 	s = kept(LISTS_OF_BOTH);
 	put_list_of(s, "scoped", LIST_BAN, "tcp/22", "47.0.0.1 47.0.0.2");
