@@ -140,6 +140,8 @@ static void refused(void)
 	      m.lists_n, m.label_of_b[2]);
 	of_b[b_n++] = list("two", LIST_BAN, 3, "1", 1);
 	refuses(ENOSPC, "together they have more than 255 lists");
+	merged(&m);
+	CHECK(m.lists_n == LABELS - 1, "%zu lists, one without a label", m.lists_n);
 }
 
 /* What two filters without rosters must have in common. */
