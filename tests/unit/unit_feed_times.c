@@ -4,10 +4,28 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "change/feed_times.h"
 #include "ktap.h"
 #include "naive.h"
 #include "state/feeds.h"
+
+static const char *machine_id, *host_name; /* NULL: there is none */
+
+static FILE *given_open(const char *path, const char *mode)
+{
+	CHECK(!strcmp(path, "/etc/machine-id"), "%s", path);
+	return machine_id ? fmemopen((void *)machine_id, strlen(machine_id), mode) : NULL;
+}
+
+static int given_name(char *name, size_t size)
+{
+	return host_name ? snprintf(name, size, "%s", host_name), 0 : -1;
+}
+
+#define fopen	    given_open
+#define gethostname given_name
+#include "change/feed_times.c"
+#undef fopen
+#undef gethostname
 
 #define START 1800000000LL
 #define WEEK  (7 * 86400LL)
@@ -106,6 +124,23 @@ static void hosts(void)
 	}
 }
 
+static void machines(void)
+{
+	static const struct {
+		const char *id, *name, *is;
+	} known[] = { { "0123abcd\n", "edge1", "0123abcd\n" }, { NULL, "edge1", "edge1" }, { NULL, NULL, "" } };
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++) {
+		char machine[64];
+
+		machine_id = known[i].id;
+		host_name = known[i].name;
+		memset(machine, 'x', sizeof(machine));
+		feed_machine(machine);
+		CHECK(!strcmp(machine, known[i].is), "%zu: '%.63s'", i, machine);
+	}
+}
+
 /* A week of 200 lists of an hour: as many requests as there are hours, and spread evenly. */
 static void a_week(void)
 {
@@ -150,10 +185,8 @@ static void a_week(void)
 int main(void)
 {
 	static const struct ktap_case cases[] = {
-		{ "known times", known },
-		{ "the date is moved", date_moved },
-		{ "hosts", hosts },
-		{ "a week of 200 lists", a_week },
+		{ "known times", known }, { "the date is moved", date_moved }, { "hosts", hosts },
+		{ "machines", machines }, { "a week of 200 lists", a_week },
 	};
 
 	return ktap_run(cases, sizeof(cases) / sizeof(*cases));
