@@ -214,10 +214,10 @@ static int given_forget(struct state *state, const char *name, bool leaves)
 #define state_port_forget    given_forget
 #include "change/ports.c"
 
-/* "alt1" is eth1's, too; and "alt" is nobody's. */
+/* "alt1" is eth1's, too, as is "far1"; and "alt" is nobody's. */
 static bool given_other(const char *name, char own[IF_NAMESIZE])
 {
-	if (strncmp(name, "alt", 3) != 0 || !name[3])
+	if ((strncmp(name, "alt", 3) != 0 && strncmp(name, "far", 3) != 0) || !name[3])
 		return false;
 	snprintf(own, IF_NAMESIZE, "eth%s", name + 3);
 	return true;
@@ -1171,6 +1171,13 @@ static void other_names(void)
 	quiet = false;
 	commit();
 	own_names("some have an entry under their own");
+	begin();
+	quiet = true;
+	entry("eth1", MATCH_SOURCE);
+	entry("far1", MATCH_DESTINATION);
+	quiet = false;
+	commit();
+	own_names("and one stands before the other");
 	begin();
 	under_other_names();
 	label_of(pending.name, "alt1", MATCH_DESTINATION);
