@@ -74,6 +74,8 @@ static const struct {
 	  "\xef\xbb\xbf"
 	  "1.1.1.1,CN\r\n2.2.2.2,US\r\n3.3.3.3,CN\r\n",
 	  "1.1.1.1 3.3.3.3" },
+	/* A first row that has no address, and names nothing. */
+	{ "2=x", "csv", "n,1\n1.1.1.1,x\n", "1.1.1.1" },
 	{ "b=", NULL, "a,b\n1.1.1.1,\n2.2.2.2,x\n", "1.1.1.1" },
 	{ "b=x", NULL, "# made today\n# a,b\n1.1.1.1,y\n2.2.2.2,x\n", "2.2.2.2" },
 	{ "4=AU,US", NULL, IP2ASN, "1.0.0.0-1.0.0.255 1.0.4.0-1.0.4.9" },
