@@ -220,6 +220,7 @@ static void covered(void)
 		"2001:db8:0:7::/64",
 		"2001:800::/23",
 		"2001:da0::/28 2001:e00::/24",
+		"::/0",
 	};
 	struct side *side = &sides[0][SETS - 1];
 
