@@ -135,7 +135,7 @@ static void changes(void)
 			CHECK(routes_settle(&t, now) == ROUTES_NO_NEWS, "there is news");
 			for (size_t i = 0; i < known_n; i++)
 				known[i].went = INT64_MIN;
-			CHECK(!t.gone && routes_due(&t, now) == INT64_MAX, "%zu linger", t.gone);
+			CHECK(!t.gone && routes_due(&t) == INT64_MAX, "%zu linger", t.gone);
 			in_force_is(&t, false, "at rest");
 		}
 		routes_end(&t);
@@ -225,14 +225,14 @@ static void accidents(void)
 		if (back) {
 			put(&t, 0, n - 10, now);
 			CHECK(routes_settle(&t, now) == ROUTES_NO_NEWS, "it is over at once");
-			now = routes_due(&t, now);
+			now = routes_due(&t);
 			CHECK(routes_settle(&t, now) == ROUTES_BACK, "it is not over at %" PRId64, now);
 			CHECK(in_force(&t) == n - 10, "%zu in force after it", in_force(&t));
 		} else {
 			CHECK(routes_settle(&t, now) == ROUTES_NO_NEWS, "news");
 			put(&t, n, n + 5, now);
 			CHECK(in_force(&t) == n + 5, "new ones are not taken");
-			now = routes_due(&t, now);
+			now = routes_due(&t);
 			CHECK(now == held + grace, "due at %" PRId64 ", held since %" PRId64, now, held);
 			CHECK(routes_settle(&t, now) == ROUTES_OVER, "it is not over");
 			CHECK(in_force(&t) == 5, "%zu in force after it", in_force(&t));
@@ -268,7 +268,7 @@ static void restarts(void)
 		CHECK(routes_settle(&t, now) == ROUTES_NO_NEWS, "news");
 		for (size_t i = 0; i < sizeof(told) / sizeof(*told) && !ktap_failed; i++) {
 			/* Whenever there is something to do until then. */
-			for (int64_t due; (due = routes_due(&t, now)) < 1000000 + told[i].at * slower; now = due)
+			for (int64_t due; (due = routes_due(&t)) < 1000000 + told[i].at * slower; now = due)
 				if (!CHECK(due > now && routes_settle(&t, due) == ROUTES_NO_NEWS, "due at %" PRId64,
 					   due))
 					break;
@@ -281,7 +281,7 @@ static void restarts(void)
 			CHECK(in_force(&t) == n, "%zu of %u are in force at %" PRId64, in_force(&t), n, now);
 		}
 		CHECK(!t.held, "%u of %u: an accident", went, n);
-		now = routes_due(&t, now);
+		now = routes_due(&t);
 		routes_settle(&t, now);
 		CHECK(t.here == n - went + came && !t.gone, "%zu stay, %zu wait", t.here, t.gone);
 		routes_end(&t);
@@ -308,8 +308,7 @@ static void withdrawals(void)
 		until = now + (!many					       ? ROUTES_LINGER_MS
 			       : part > n / 20 && grace > ROUTES_PART_QUIET_MS ? ROUTES_PART_QUIET_MS
 									       : ROUTES_QUIET_MS);
-		CHECK(routes_due(&t, now) == until, "%u of %u: due %" PRId64 " ms later", part, n,
-		      routes_due(&t, now) - now);
+		CHECK(routes_due(&t) == until, "%u of %u: due %" PRId64 " ms later", part, n, routes_due(&t) - now);
 		routes_settle(&t, until - 1);
 		CHECK(in_force(&t) == n, "%u of %u: they end early", part, n);
 		routes_settle(&t, until);
@@ -329,7 +328,7 @@ static void no_accidents(void)
 	put(&t, 0, 2, now);
 	drop(&t, 0, 2, now);
 	CHECK(routes_settle(&t, now) == ROUTES_NO_NEWS && in_force(&t) == 2, "two that have just gone");
-	CHECK(routes_due(&t, now) == now + ROUTES_LINGER_MS, "due at %" PRId64, routes_due(&t, now));
+	CHECK(routes_due(&t) == now + ROUTES_LINGER_MS, "due at %" PRId64, routes_due(&t));
 	now += ROUTES_LINGER_MS;
 	CHECK(routes_settle(&t, now) == ROUTES_NO_NEWS && !in_force(&t), "two that have gone");
 	put(&t, 0, 10000, now);
@@ -387,7 +386,7 @@ static void slowly(void)
 		}
 		CHECK(held, "%u of %u, each %d ms: no accident", each, n, (int)step);
 		for (int i = 0; i < 100 && t.gone; i++) {
-			now = routes_due(&t, now);
+			now = routes_due(&t);
 			routes_settle(&t, now);
 		}
 		CHECK(!in_force(&t) || at < n, "%zu stay for ever", in_force(&t));

@@ -328,7 +328,7 @@ enum routes_news routes_settle(struct route_table *t, int64_t now)
 	return ROUTES_NO_NEWS;
 }
 
-int64_t routes_due(const struct route_table *t, int64_t now)
+int64_t routes_due(const struct route_table *t)
 {
 	int64_t due;
 
@@ -341,7 +341,7 @@ int64_t routes_due(const struct route_table *t, int64_t now)
 		return due;
 	}
 	due = t->first_went + ROUTES_LINGER_MS;
-	return going_until(t) > due && going_until(t) > now ? going_until(t) : due;
+	return going_until(t) > due ? going_until(t) : due;
 }
 
 int routes_to_be(struct route_table *t, struct ranges *set, routes_leave_out_fn *leave_out, void *arg)

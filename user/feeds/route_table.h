@@ -91,7 +91,7 @@ enum routes_news routes_settle(struct route_table *table, int64_t now);
 /* So many were there, lately. */
 size_t routes_most(const struct route_table *table);
 /* When it is to be called next; INT64_MAX: not before something changes. */
-int64_t routes_due(const struct route_table *table, int64_t now);
+int64_t routes_due(const struct route_table *table);
 
 /* What is to be in force, not in normal form yet; but for prefixes that `leave_out` says true to. */
 typedef bool routes_leave_out_fn(void *arg, struct addr first, unsigned int length);

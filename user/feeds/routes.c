@@ -326,7 +326,7 @@ static int settle(struct follower *f, int64_t *due)
 	else if (news != ROUTES_NO_NEWS)
 		say_held_over(f, news == ROUTES_BACK);
 	f->todo = f->todo || table->changed;
-	*due = routes_due(table, clock_ms());
+	*due = routes_due(table);
 	route_source_give(f->source);
 	return 0;
 }
