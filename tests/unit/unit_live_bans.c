@@ -1013,6 +1013,45 @@ static bool is_right(struct addr addr)
 		      addr.family, (uint64_t)(addr.num >> 64), (uint64_t)addr.num, ANSWER_LABEL(answer)));
 }
 
+/* One that lasted ends now, in one batch with what is around it, or beside it. */
+static void ends_in_one(void)
+{
+	static const unsigned int lengths[][2] = { { 48, 64 }, { 64, 48 }, { 64, 64 } };
+
+	silent = true;
+	for (size_t i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
+		struct state *s = kept("45.0.0.1 45.0.0.2 2001:db8::/48 2001:db8:0:1::/64");
+		struct touched t = { 0 };
+
+		memset(&world, 0, sizeof(world));
+		for (size_t k = 0; k < 2; k++) {
+			struct prefix *p = &world.prefix[k];
+
+			*p = (struct prefix){ { (ip6)0x20010db9 << 96, 6 }, lengths[i][k] };
+			if (lengths[i][k] == 64)
+				p->first.num |= (ip6)(k + 2) << 64;
+			world.ban[k] = lengths[i][k] == 64 ? '+' : '~';
+			order(s, world.ban[k], p->first, p->length, NULL);
+		}
+		order(s, '~', (struct addr){ 0x2d090001, 4 }, 32, NULL);
+		begin(s);
+		ENOUGH(!state_commit(s));
+		for (size_t k = 0; k < 2; k++)
+			CHECK(is_right(world.prefix[k].first), "%zu, before", i);
+		state_close(s);
+		s = opened(true);
+		for (size_t k = 0; k < 2; k++) {
+			order(s, '~', world.prefix[k].first, world.prefix[k].length, &t);
+			world.ban[k] = '~';
+		}
+		CHECK(!put_in_force(s, &t), "%zu: refused", i);
+		for (size_t k = 0; k < 2; k++)
+			CHECK(is_right(world.prefix[k].first), "%zu: it goes on", i);
+		state_close(s);
+		end();
+	}
+}
+
 static void batches(void)
 {
 	static const unsigned int lengths[] = { 48, 48, 52, 64, 64, 64 };
@@ -1079,6 +1118,7 @@ static void batches(void)
 int main(void)
 {
 	static const struct ktap_case cases[] = { { "against the model", batches },
+						  { "ends in one batch", ends_in_one },
 						  { "by chance", by_chance },
 						  { "word for word", word_for_word } };
 

@@ -124,6 +124,14 @@ static int wider_keys_are_bans(const struct edit *e, struct state *state, struct
 	return 0;
 }
 
+/* It lasted, ends now, and so does more around it, which is put in as one: the key of its own would go on. */
+static bool goes_on_within(const struct edit *e, const struct touched *t, struct addr first, unsigned int length)
+{
+	int covering = e->g->ends ? ranges_covering(&t->ending, first) : -1;
+
+	return covering >= 0 && covering < (int)length && edit_lasts6(e, first.num, length);
+}
+
 /* An IPv6 key stands for a whole ban, so each ban that is gone is taken out as it was. */
 static int unban6(struct edit *e, struct state *state, const struct touched *t)
 {
@@ -135,8 +143,10 @@ static int unban6(struct edit *e, struct state *state, const struct touched *t)
 		struct ban ban;
 
 		err = state_ban_get(state, first, length, &ban);
-		if (!err && ban_in_force(&ban, time(NULL)))
+		if (!err && ban_in_force(&ban, time(NULL))) {
+			err = goes_on_within(e, t, first, length) ? -EAGAIN : 0;
 			continue;
+		}
 		if (err && !err_is(err, ENOENT))
 			break;
 		if (holds(&t->gone, first, length))

@@ -278,6 +278,16 @@ bool edit_has_rung6(const struct edit *e, unsigned int length)
 	return rung_of(e->g, length) < e->g->rungs;
 }
 
+bool edit_lasts6(const struct edit *e, ip6 first, unsigned int length)
+{
+	const struct generation *g = e->g;
+	unsigned int rung = rung_of(g, length);
+	struct step at;
+	__u8 label;
+
+	return rung < g->rungs && g->roster6 && place_find6(g, rung, first, &at, &label) && label == LABEL_LIVE;
+}
+
 int edit_wider6(const struct edit *e, ip6 *first, unsigned int length)
 {
 	const struct generation *g = e->g;

@@ -56,6 +56,8 @@ int edit_unlist6(struct edit *edit, ip6 first, unsigned int length);
 int edit_allow6(struct edit *edit, ip6 first, unsigned int length);
 /* The next wider key of a live ban that holds it: *first, and its length. -ENOENT: none. */
 int edit_wider6(const struct edit *edit, ip6 *first, unsigned int length);
+/* Is its own key there, and one that has no end? */
+bool edit_lasts6(const struct edit *edit, ip6 first, unsigned int length);
 /* Has a ban of this length a key of its own? */
 bool edit_has_rung6(const struct edit *edit, unsigned int length);
 /* The plan is complete: is what comes out worth having? */
