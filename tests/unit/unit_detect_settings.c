@@ -181,6 +181,21 @@ static void said(void)
 	}
 }
 
+/* A ladder that no word has made: who reads it says so, and the next one replaces it. */
+static void damaged(void)
+{
+	struct state *s = opened(true);
+	json_t *all = NULL;
+	int err;
+
+	ENOUGH(s && !state_ladder_put(s, &(unsigned int){ LADDER_LEAST - 1 }, 1) && !state_commit(s));
+	err = detect_said(s, &all);
+	printf("all of them: %s\n", err ? reason(err) : "no error");
+	json_decref(all);
+	state_close(s);
+	TYPES("detect ladder", "detect ladder --json", "detect ladder 20s", "detect ladder");
+}
+
 /* A file that is no state. */
 static void put_garbage(void)
 {
@@ -206,10 +221,10 @@ static void failures(void)
 static void word_for_word(void)
 {
 	static const struct scene scenes[] = {
-		{ "ladder", ladder },	  { "long ladders", long_ladders },
-		{ "proven", proven },	  { "named before", named_before },
-		{ "trust", trust },	  { "all of them", said },
-		{ "failures", failures },
+		{ "ladder", ladder },	{ "long ladders", long_ladders },
+		{ "proven", proven },	{ "named before", named_before },
+		{ "trust", trust },	{ "all of them", said },
+		{ "damaged", damaged }, { "failures", failures },
 	};
 
 	typed_in(directory, &shows);
