@@ -139,6 +139,7 @@ static const struct {
 	{ "d=x", NULL, LINES, ": there is no member 'd', but ip, c, n" },
 	{ "1=x", NULL, LINES, ": there is no member '1', but ip, c, n" },
 	{ "c=x", "plain", LINES, ": --where takes rows of csv and json" },
+	{ "asn=9009", "csv1", SMALL, ": --where takes rows of csv and json" },
 	{ "b=x", NULL, "a,b\nc,d\n", ":1: 'a,b': no column holds an address" },
 	{ "b=x", NULL, "<html>\n", ":1: '<html>': a web page" },
 	{ "b=x", NULL, "n,b\n1.1.1.1,x\n2.2.2.2\n", ":3: '2.2.2.2': the line has too few columns" },
