@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include <bpf/bpf.h>
+#include <bpf/libbpf.h>
 
 #include "base/close_fd.h"
 #include "base/context.h"
@@ -390,6 +391,17 @@ static int given_limit(int which, struct rlimit *space)
 	return 0;
 }
 
+/* Another libbpf knows more types, and this one's name is longer than all that is said of a pin. */
+#define LONG_TYPE 9998
+
+static const char *given_type(enum bpf_map_type type)
+{
+	return (int)type == LONG_TYPE ? "0123456789012345678901234567890123456789012345678901234567890123456789"
+				      : libbpf_bpf_map_type_str(type);
+}
+
+#define libbpf_bpf_map_type_str given_type
+
 #define getrlimit	       given_limit
 #define bpf_obj_get	       given_obj_get
 #define bpf_obj_get_info_by_fd given_info
@@ -553,7 +565,7 @@ static void shared_ones(void)
 static void info_of(const char *what, struct thing *is)
 {
 	int fd = given_obj_get(is->path), err;
-	char text[PINNED_TEXT_MAX];
+	char text[2 * PINNED_TEXT_MAX];
 	struct pinned p;
 
 	memset(&p, 7, sizeof(p));
@@ -608,6 +620,8 @@ static void infos(void)
 	info_of("a ring", map);
 	map->map.type = 9999;
 	info_of("a map of no type that is known", map);
+	map->map.type = LONG_TYPE;
+	info_of("a map of a type with a long name", map);
 	map->map.type = BPF_MAP_TYPE_ARRAY;
 	snprintf(map->map.name, sizeof(map->map.name), "\x1b[2Jname of 15b");
 	info_of("a map with a name for terminals", map);
