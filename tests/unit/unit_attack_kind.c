@@ -57,9 +57,10 @@ static void who(void)
 	none();
 	l = look(1, 0);
 	is(&l, ATTACK_ONE, NULL, NULL);
-	add4(0xc6336401, CLASS_PACKETS, 7);
+	add4(0xc6336401, CLASS_PACKETS, 7)->until = NOW + 1;
 	l = look(7, 0);
 	is(&l, ATTACK_ONE, "packets", NULL);
+	suspects[0].is.until = 0;
 	/* Who was above one only before does not count, nor who never was. */
 	add4(0xc6336501, CLASS_PACKETS, 90)->over_at = NOW - 2000000;
 	add4(0xc6336601, CLASS_PACKETS, 0);
