@@ -146,6 +146,7 @@ static void watchdog(void)
 		{ "3000000", "1", 0 },
 		{ NULL, "0", 0 },
 		{ "1", NULL, 1 },
+		{ "010", NULL, 10 },
 	};
 
 	for (size_t i = 0; i < sizeof(given) / sizeof(*given); i++) {
