@@ -859,16 +859,21 @@ taken_beside_a_trial() {
 	bloom disallow 198.51.100.7
 }
 
+# The gateway 45.0.0.254 is in the file `it`; another list is loaded.
+gateway_in_a_list() {
+	veth 0
+	ip addr add 45.0.0.1/24 dev edge0
+	ip route add default via 45.0.0.254
+	echo 45.0.0.254 >it
+	printf '%s\n' 198.51.100.{1..9} >other
+	bloom load other other
+}
+
 # What is out on trial comes back, and is granted then: that is not now, and no other packets.
 beside_a_trial() {
 	local address=45.0.0.254 it="bans 45.0.0.254, a gateway in use (route table 254)" first trial line
 
-	veth 0
-	ip addr add 45.0.0.1/24 dev edge0
-	ip route add default via $address
-	echo $address >it
-	printf '%s\n' 198.51.100.{1..9} >other
-	bloom load other other
+	gateway_in_a_list
 	while IFS='|' read -r first trial line; do
 		# shellcheck disable=SC2086 # words
 		bloom $first --force
@@ -920,12 +925,7 @@ date_set_beside_a_trial() {
 	local address=45.0.0.254 ahead
 
 	[ -e "${TRAFFIC%/*}/clock.so" ] || skip "clock.so is not built"
-	veth 0
-	ip addr add 45.0.0.1/24 dev edge0
-	ip route add default via $address
-	echo $address >it
-	printf '%s\n' 198.51.100.{1..9} >other
-	bloom load other other
+	gateway_in_a_list
 	for ahead in 86400 -86400; do
 		echo $ahead >ahead
 		expect 0 env LD_PRELOAD="${TRAFFIC%/*}/clock.so" CLOCK_AHEAD="$WORK/ahead" "$XDP_BLOOM" load g it --force --confirm 1h
