@@ -144,11 +144,13 @@ static void result_gone(struct generation *g, const struct build_how *how)
 static int made_beside(struct generation *g, const struct beside *b, const struct settings *settings,
 		       const struct build_how *how)
 {
+	struct settings wanted = *settings;
 	int err;
 
+	wanted.embedded = true;
 	*g = (struct generation){ .number = 5, .samples = 1, .embedded = 1, .inner = 0, .edits = 9 };
 	g->ends = b->ending.n4 || b->ending.n6;
-	err = beside_build(g, &image, b, settings, how);
+	err = beside_build(g, &image, b, &wanted, how);
 	CHECK(takes == (!err && how->take), "%d are taken", takes);
 	if (err || ktap_failed)
 		return err;

@@ -319,9 +319,6 @@ static int build_all(struct generation *g, const struct image *image, const stru
 	struct generation planned = *g;
 	int err = plan_generation(&planned, owned, settings);
 
-	planned.embedded = g->embedded;
-	planned.inner = g->inner;
-	planned.samples = g->samples;
 	planned.number = g->number;
 	planned.ends = g->ends;
 	planned.shadows = image->g.shadows;
