@@ -327,20 +327,26 @@ static void trial_taken_back(void)
 	remove_below("pins/generation/4");
 }
 
-/* Begun anew: all of it is another, and the interface runs the new root. */
-static void base_again(void)
+/* Another root of the slot that there is: the interface runs it. */
+static void root_again(void)
 {
 	struct thing *link = link_on(2);
 
-	touched = true;
-	slot_map = map_new("slot", BPF_MAP_TYPE_PROG_ARRAY, 4, 4, 1);
-	pin_over(slot_map, "slot");
 	root_program = thing_new(PINNED_PROGRAM, "xdp_bloom_root");
 	program_uses(root_program, slot_map);
 	pin_over(root_program, "root");
-	put_into_slot(generation_new(4, counters_map));
 	if (link)
 		link->program = root_program->id;
+}
+
+/* Begun anew: all of it is another. */
+static void base_again(void)
+{
+	touched = true;
+	slot_map = map_new("slot", BPF_MAP_TYPE_PROG_ARRAY, 4, 4, 1);
+	pin_over(slot_map, "slot");
+	root_again();
+	put_into_slot(generation_new(4, counters_map));
 }
 
 /* The same, but nobody has turned the interface to it. */
@@ -356,6 +362,17 @@ static void base_again_unturned(void)
 static void base_older(void)
 {
 	base_again();
+	__real_rename("pins/generation/4", "pins/generation/2");
+}
+
+/* The root alone is another. What the old one calls, that the interface runs still, is in the same slot. */
+static void root_older(void)
+{
+	__u32 runs = root_program->id;
+
+	root_again();
+	link_on(2)->program = runs;
+	next_generation();
 	__real_rename("pins/generation/4", "pins/generation/2");
 }
 
@@ -699,6 +716,7 @@ STEPS(takes_base, look, base_again, look, look)
 STEPS(turns_to_base, look, base_again_unturned, look, look)
 STEPS(not_older, look, base_older, look, look)
 STEPS(takes_older, look, command_detaches, base_older, look, look)
+STEPS(takes_older_in_slot, look, root_older, look, look, close_gap, look)
 STEPS(expects, next_pinned_only, slot_emptied, expect_4, look, look, close_gap, look)
 STEPS(expects_none, slot_emptied, expect_4, look, look, close_gap, look)
 STEPS(sees_next_to, look, next_to, look, look)
@@ -777,6 +795,7 @@ static const struct happens all[] = {
 	{ "another base, and one on trial", on_trial, turns_to_base, ONCE },
 	{ "another base, older", on_eth0, not_older, ONCE },
 	{ "another base, older, and nothing attached", on_eth0, takes_older, ONCE },
+	{ "another root, and the slot has an older one", on_eth0, takes_older_in_slot, ONCE },
 	{ "what the state has is expected", on_eth0, expects, ONCE },
 	{ "what the state has is not pinned", on_eth0, expects_none, ONCE },
 	{ "what the state has is in force", on_eth0, expects_same, ONCE },

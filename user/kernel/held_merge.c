@@ -54,8 +54,7 @@ static bool is_successor(const struct held *h, const struct held *now)
 	if (now->number == h->number) /* confirmed, or still the same */
 		return h->in_slot[MATCH_SOURCE] != now->in_slot[MATCH_SOURCE] &&
 		       held_find_id(h, PINNED_PROGRAM, now->in_slot[MATCH_SOURCE]);
-	if (held_id_of(h, PIN_ROOT) == held_id_of(now, PIN_ROOT) &&
-	    held_id_of(h, PIN_SLOT) == held_id_of(now, PIN_SLOT))
+	if (held_id_of(h, PIN_SLOT) == held_id_of(now, PIN_SLOT))
 		return h->in_slot[MATCH_SOURCE] != now->in_slot[MATCH_SOURCE];
 	return now->number > h->number || !filters_by(h);
 }
