@@ -275,23 +275,21 @@ static void say_unconnected(struct fetch *f, const char *detail)
 		       number ? strerror((int)number) : detail);
 }
 
-/* Has the proxy refused to connect? */
-static bool by_proxy(struct fetch *f)
+/* Where it has refused to connect, nothing else is the reason. */
+static void say_proxy(struct fetch *f)
 {
 	long status = 0;
 
 	curl_easy_getinfo(f->curl, CURLINFO_HTTP_CONNECTCODE, &status);
 	if (status >= 300)
 		failed(f, "the proxy answers with status %ld", status);
-	return status >= 300;
 }
 
 static void say_code(struct fetch *f, CURLcode code)
 {
 	const char *detail = f->refused[0] ? f->refused : f->error[0] ? f->error : curl_easy_strerror(code);
 
-	if (by_proxy(f))
-		return;
+	say_proxy(f);
 	switch (code) {
 	case CURLE_OPERATION_TIMEDOUT:
 		say_timeout(f);
