@@ -209,6 +209,14 @@ static void lanes_rate(void)
 /* The fewest bits a key that reach a rate: those do, and one in a hundred less does not. */
 static void bits_for_a_rate(void)
 {
+	/* The number before it does not. */
+	for (double rate = 0.99; rate > 1e-9; rate *= 0.9) {
+		double bits = lanes_bits(rate);
+
+		if (!CHECK(lanes_fpr(512, bits) <= rate && lanes_fpr(512, nextafter(bits, 0)) > rate,
+			   "%.17g bits a key for %.3e", bits, rate))
+			return;
+	}
 	for (double rate = 0.1; rate > 1e-9; rate *= 0.7) {
 		double bits = lanes_bits(rate), bits2 = lanes2_bits(rate);
 

@@ -86,7 +86,8 @@ static double bits_for(double fpr, double (*rate)(double keys, double blocks))
 {
 	double low = 1, high = BITS_MOST;
 
-	for (int i = 0; i < 60; i++) {
+	/* By then no number is between them. */
+	for (int i = 0; i < 62; i++) {
 		double bits = (low + high) / 2;
 
 		*(rate(BLOCK_BITS, bits) > fpr ? &low : &high) = bits;
