@@ -230,6 +230,7 @@ static void the_timer(void)
 	CHECK(!e.first && !timer_is, "what waits cannot be read: %lld", (long long)timer_is);
 	expiry_look(&e, NULL, true);
 	CHECK(!e.first && !timer_is, "without a state: %lld", (long long)timer_is);
+	expiry_close(&e);
 }
 
 /* What waited is confirmed, or has gone back. */
