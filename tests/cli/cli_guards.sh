@@ -1003,6 +1003,27 @@ begins_by_a_grant_on_trial() {
 	refused "$it" attach edge1
 }
 
+# What comes for good beside a trial is not granted by that: a port.
+comes_beside_a_trial() {
+	local it="what is loaded bans 45.0.0.254, a gateway in use"
+
+	need sqlite3
+	veth 0 1 2
+	ip addr add 45.0.0.1/24 dev edge2
+	ip link add edgetop type bridge
+	ip link set edgetop up
+	echo 45.0.0.254 >it
+	bloom attach edgetop --ports
+	bloom load a it
+	ip route add default via 45.0.0.254
+	ip link set edge1 master edgetop
+	bloom attach edge0 --force --confirm 1h
+	grep -q "ports that have come are not filtered.*$it" err || fail "what it said of a port that came: $(cat err)"
+	is "$(xdp_id edge1)" none "the program on the port"
+	all_over
+	is "$(get '[.needs[]|select(.granted)]' guards)" '[]' "what is granted behind it"
+}
+
 # As behind each deadline.
 all_over() {
 	sqlite3 -cmd '.timeout 10000' "$XDP_BLOOM_STATE/state.db" "UPDATE pending SET due = 1"
@@ -1076,4 +1097,4 @@ is_open() {
 	[ "$(xdp_id "$1")" = none ]
 }
 
-run_cases shows_all of_a_long_table by_a_liar by_three_who_stall what_may_not_be_read what_is_hidden table by_the_service spares_at_boot spares_beside_a_trial grants_come_back trials_ended grants_by_lines embedded by_no_chance for_a_while beside_a_trial date_set_beside_a_trial begins_beside_a_trial begins_by_a_grant_on_trial what_goes_back taken_beside_a_trial
+run_cases shows_all of_a_long_table by_a_liar by_three_who_stall what_may_not_be_read what_is_hidden table by_the_service spares_at_boot spares_beside_a_trial grants_come_back trials_ended grants_by_lines embedded by_no_chance for_a_while beside_a_trial date_set_beside_a_trial begins_beside_a_trial begins_by_a_grant_on_trial comes_beside_a_trial what_goes_back taken_beside_a_trial

@@ -1012,6 +1012,18 @@ static void they_are_attached(void)
 	attach("attached");
 }
 
+/* By what waits a port is not forced, unless something beside that does not wait. */
+static void forced_on_trial(void)
+{
+	attached();
+	its.guard.waits = 4000000000;
+	attach("on trial");
+	attached();
+	its.guard.waits = 4000000000;
+	its.guard.all_lasts = true;
+	attach("for good beside a trial");
+}
+
 static void come_fails(void)
 {
 	each_fails(bridge, they_come);
@@ -1217,6 +1229,7 @@ static void word_for_word(void)
 					       { "come fails", come_fails },
 					       { "goes fails", goes_fails },
 					       { "a bridge goes, and fails", bridge_goes_fails },
+					       { "forced on trial", forced_on_trial },
 					       { "attach fails", attach_fails },
 					       { "attach fails otherwise", attach_fails_otherwise },
 					       { "ports are asked", ports_are_asked },

@@ -353,7 +353,9 @@ int ports_settle(struct change *change)
 /* The filter begins where it was not. */
 static int ask_guard(struct change *change)
 {
-	struct guard guard = { .afresh = true, .everything = change->guard.everything };
+	const struct guard *of = &change->guard;
+	/* For good, as the port is. */
+	struct guard guard = { .afresh = true, .everything = of->all_lasts || (of->everything && !of->waits) };
 	/* What a command that failed has left in the state goes back. */
 	int err = state_again(change->state) ?:
 		  apply_if_needed(change->state, &change->live, &guard) ?:
