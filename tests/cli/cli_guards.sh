@@ -1003,7 +1003,7 @@ begins_by_a_grant_on_trial() {
 	refused "$it" attach edge1
 }
 
-# What comes for good beside a trial is not granted by that: a port.
+# What comes for good beside a trial, or a batch begins, is not granted by that: a port, an interface that is made again.
 comes_beside_a_trial() {
 	local it="what is loaded bans 45.0.0.254, a gateway in use"
 
@@ -1020,8 +1020,50 @@ comes_beside_a_trial() {
 	bloom attach edge0 --force --confirm 1h
 	grep -q "ports that have come are not filtered.*$it" err || fail "what it said of a port that came: $(cat err)"
 	is "$(xdp_id edge1)" none "the program on the port"
+	printf '%s\n' 'tune --inner on' 'add 198.51.100.2 --confirm 30m' >lines
+	expect 2 "$XDP_BLOOM" batch lines
+	grep -q "45.0.0.254, a gateway in use" err || fail "what it said of the batch: $(cat err)"
 	all_over
 	is "$(get '[.needs[]|select(.granted)]' guards)" '[]' "what is granted behind it"
+	bloom detach edgetop --ports
+	ip link set edge1 nomaster
+	bloom attach edge1 --force
+	ip link del edge1
+	forget_grants
+	veth 1
+	bloom attach edge0 --force --confirm 1h
+	refused "$it" restore
+	bloom restore --spare
+	grep -q "$it (route table 254): it is allowed now" err || fail "what it said: $(cat err)"
+	verdicts 45.0.0.254=pass
+	[ "$(xdp_id edge1)" != none ] || fail "edge1 is not filtered"
+}
+
+# What is filtered again that was so, on trial or by what is banned on trial alone, is granted as long.
+begins_again_by_a_grant() {
+	veth 0 1
+	ip addr add 45.0.0.1/24 dev edge1
+	echo 45.0.0.254 >it
+	bloom load a it
+	ip route add default via 45.0.0.254
+	bloom attach edge0 --force --confirm 1h
+	rm "$XDP_BLOOM_BPFFS"/links/*
+	let_go edge0
+	bloom restore
+	[ "$(xdp_id edge0)" != none ] || fail "edge0 is not filtered"
+	bloom detach edge0
+	bloom unload a
+	bloom attach edge0
+	bloom load b it --force --confirm 1h
+	rm "$XDP_BLOOM_BPFFS"/links/*
+	let_go edge0
+	bloom attach edge1
+	bloom restore --spare
+	[ ! -s err ] || fail "it warns: $(cat err)"
+	[ "$(xdp_id edge0)" != none ] || fail "edge0 is not filtered"
+	verdicts 45.0.0.254=drop
+	bloom load c it --shadow
+	refused "45.0.0.254 bans 45.0.0.254, a gateway in use" enforce c
 }
 
 # As behind each deadline.
@@ -1097,4 +1139,4 @@ is_open() {
 	[ "$(xdp_id "$1")" = none ]
 }
 
-run_cases shows_all of_a_long_table by_a_liar by_three_who_stall what_may_not_be_read what_is_hidden table by_the_service spares_at_boot spares_beside_a_trial grants_come_back trials_ended grants_by_lines embedded by_no_chance for_a_while beside_a_trial date_set_beside_a_trial begins_beside_a_trial begins_by_a_grant_on_trial comes_beside_a_trial what_goes_back taken_beside_a_trial
+run_cases shows_all of_a_long_table by_a_liar by_three_who_stall what_may_not_be_read what_is_hidden table by_the_service spares_at_boot spares_beside_a_trial grants_come_back trials_ended grants_by_lines embedded by_no_chance for_a_while beside_a_trial date_set_beside_a_trial begins_beside_a_trial begins_by_a_grant_on_trial comes_beside_a_trial begins_again_by_a_grant what_goes_back taken_beside_a_trial

@@ -201,6 +201,7 @@ static int given_needs(struct guard *guard, struct state *state, const struct li
 	CHECK(state == STATE && of == &in_force, "of another");
 	CHECK(guard->spare && guard->tells && guard->afresh && guard->fixed && !guard->again,
 	      "it is guarded otherwise");
+	CHECK(guard->until && guard->until <= time(NULL), "it is asked about %lld", (long long)guard->until);
 	line("whom it bans is said");
 	return failed_with(fails.needs);
 }

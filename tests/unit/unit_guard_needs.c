@@ -48,7 +48,8 @@ static const struct own_address machine[NEEDS] = {
 static struct given {
 	bool before[NEEDS], longer[NEEDS], ever[NEEDS];
 	bool unanswered;
-	int64_t until; /* what is longer */
+	int64_t until;	  /* what is longer */
+	int64_t outlasts; /* until then all of them are dropped; 0: they are not */
 	int needs_err, longer_err, ever_err, exception_err;
 	const char *culprit;
 	bool drops[NEEDS]; /* by what is in force */
@@ -100,6 +101,13 @@ static int given_ever(struct state *state, const struct own_address *own, size_t
 	for (size_t i = 0; i < n; i++)
 		ever[i] = given.ever[place(own[i].addr)];
 	return given.ever_err;
+}
+
+static bool given_after(struct state *state, const struct own_address *own, int64_t after)
+{
+	(void)state;
+	(void)own;
+	return after < given.outlasts;
 }
 
 static const char *given_culprit(char text[CULPRIT_TEXT_MAX], const struct guard *guard, struct state *state,
@@ -178,6 +186,7 @@ static int given_grants(struct state *state, struct addr **list, size_t *n)
 #define live_answer		    given_answer
 #define guard_longer		    given_longer
 #define guard_ever		    given_ever
+#define guard_after		    given_after
 #define culprit_text		    given_culprit
 #define exceptions_add		    given_exception
 #define event(...)		    given_event(__VA_ARGS__)
@@ -605,6 +614,26 @@ static void is_taken_back(void)
 	end(0);
 }
 
+/* By what was granted until then: what begins for longer, for as long, or for good. */
+static void begins_by_a_grant(void)
+{
+	static const int64_t until[] = { 0, 7, 8 }, outlasts[] = { 0, 7, 8 };
+
+	guard.afresh = true;
+	given.drops[0] = true;
+	for (size_t i = 0; i < 9; i++) {
+		ENOUGH(!state_grant(state, machine[0].addr, 7));
+		guard.until = until[i / 3];
+		given.outlasts = outlasts[i % 3];
+		printf("until %lld, banned until %lld\n", (long long)guard.until, (long long)given.outlasts);
+		end(guard_in_force(&guard, state, &live));
+	}
+	guard.until = 0;
+	ENOUGH(!state_grant(state, machine[0].addr, 0));
+	printf("granted for good\n");
+	end(guard_in_force(&guard, state, &live));
+}
+
 /* What is not banned now, and will be, stays granted. */
 static void ends_later(void)
 {
@@ -643,6 +672,7 @@ static void scenes(void)
 		{ "waits with another", waits_with_another },
 		{ "is taken back", is_taken_back },
 		{ "ends later", ends_later },
+		{ "begins by a grant", begins_by_a_grant },
 		{ "the state fails", state_says_no },
 	};
 

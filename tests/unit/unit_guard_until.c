@@ -186,6 +186,8 @@ static void begin(void)
 	allocated = 0;
 }
 
+#define EVER UNTIL_ENDLESS
+
 static bool is_longer(const char *what)
 {
 	const struct ends *is = &says_now.until[1];
@@ -210,7 +212,28 @@ static bool is_anyway(const char *what, const char *scope, bool wanted)
 	return anyway[1];
 }
 
-#define EVER UNTIL_ENDLESS
+static void behind(void)
+{
+	begin();
+	says_now.until[1] = (struct ends){ .all = 1000, .some = 1500, .from = 1200 };
+	CHECK(!guard_after(NOW, &own[0], 0), "what is never dropped");
+	CHECK(guard_after(NOW, &own[1], 999) && guard_after(NOW, &own[1], 1497), "some of it is dropped then");
+	CHECK(!guard_after(NOW, &own[1], 1498) && !guard_after(NOW, &own[1], UNTIL_ENDLESS), "it is over then");
+	says_now.kept = EVER;
+	CHECK(!guard_after(NOW, &own[1], 1498), "what is not confirmed");
+	says_now.image = says_now.drops[1] = true;
+	says_now.deadline = 3000;
+	CHECK(guard_after(NOW, &own[1], 1498) && !guard_after(NOW, &own[1], 3000), "the image goes back");
+	says_now.before = says_now.dropped[1] = true;
+	CHECK(guard_after(NOW, &own[1], 3000), "the image that comes back");
+	fails = "until";
+	fails_with = -EIO;
+	CHECK(guard_after(NOW, &own[0], 3000), "what cannot be read");
+	fails = "calloc";
+	fails_with = -1;
+	CHECK(guard_after(NOW, &own[0], 3000), "no memory");
+	CHECK(!open_images && !open_states, "something is left open");
+}
 
 static void bounds(void)
 {
@@ -505,6 +528,7 @@ int main(void)
 		{ "bounds", bounds },
 		{ "images", images },
 		{ "kept", kept },
+		{ "behind a time", behind },
 		{ "what cannot be read", failures },
 		{ "nothing before", nothing_before },
 		{ "no memory", no_memory },

@@ -33,7 +33,7 @@ static bool table_is, same_path, same_stamp, joined, unset_fault;
 static int given_commit(struct change *change, const struct apply_options *options)
 {
 	if (change->guard.afresh)
-		puts("  the guard looks afresh");
+		printf("  the guard looks afresh%s\n", change->guard.until ? ", for now" : "");
 	return call(options ? "commits, and builds" : "commits");
 }
 
@@ -41,8 +41,10 @@ static int given_pending(struct change *change, enum pending_kind kind, const ch
 {
 	(void)change;
 	printf("  '%s' waits for %ld%s\n", name, seconds, kind == PENDING_SETTING ? "" : ", as another kind");
-	if (seconds)
-		change->context->waits = true;
+	if (seconds) {
+		change->context->waits = change->line_waits = true;
+		change->deadline = 7;
+	}
 	if (on_trial && !strcmp(name, on_trial))
 		return because(-EBUSY, "a change of it waits");
 	return call("waits");
@@ -229,6 +231,7 @@ static void changes(void)
 		"tune --fetch-most 1M --samples 7",
 		"tune --labels off --headroom 20",
 		"tune --inner on",
+		"tune --inner on --confirm 1m",
 		"tune --embedded on --confirm 1m",
 		"tune --exact off",
 		"tune --exact off --force",

@@ -380,19 +380,25 @@ static void find_first(struct state *s, bool is[BACK])
 	free(first);
 }
 
+/* From some date on, each of so many. */
+#define ASKED_AFTER 8
+
 /* Is there a packet that is dropped at a date at which it was not? And what is dropped anyway? */
 static bool behind_each_other(struct state *s, const char *scope)
 {
 	struct own_address own[ASKED] = { 0 };
 	int64_t longer[ASKED];
-	bool anyway[ASKED], ever[ASKED], first[BACK], fine = true;
+	bool anyway[ASKED], ever[ASKED], after[ASKED / ASKED_AFTER], first[BACK], fine = true;
 	unsigned int packets = packets_of(scope);
+	size_t from = ktap_random() % DATES;
 
 	random_change(s);
 	for (size_t i = 0; i < ASKED; i++)
 		own[i].addr = asked[i];
 	ENOUGH(!guard_longer(s, &own_context, own, ASKED, longer) && !guard_ever(s, own, ASKED, ever) &&
 	       !guard_anyway(s, own, ASKED, scope, anyway));
+	for (size_t i = 0; i < ASKED; i += ASKED_AFTER)
+		after[i / ASKED_AFTER] = guard_after(s, &own[i], start + moments[from]);
 	find_first(s, first);
 	look_ahead(s, ahead[1]);
 	for (size_t i = 0; i < ASKED && fine; i++) {
@@ -411,6 +417,12 @@ static bool behind_each_other(struct state *s, const char *scope)
 		fine = fine &&
 		       CHECK(!more == !longer[i], "address %zu: more of %x, but %lld", i, more, (long long)longer[i]) &&
 		       CHECK(!any == !ever[i], "address %zu: ever %x", i, any);
+		if (i % ASKED_AFTER)
+			continue;
+		any = 0;
+		for (size_t date = from; date < DATES; date++)
+			any |= at_date(ahead[1], 0, date, i);
+		fine = fine && CHECK(!any == !after[i / ASKED_AFTER], "address %zu: from date %zu on %x", i, from, any);
 	}
 	return fine;
 }

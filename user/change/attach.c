@@ -444,6 +444,7 @@ static int ask_guard(struct attaching *a)
 	int err;
 
 	c->guard.everything = a->options->force;
+	c->guard.until = c->guard.waits;
 	for (int i = 0; i < a->above_n; i++)
 		c->guard.afresh = c->guard.afresh || a->ports_announced[i] == ALL;
 	for (int i = 0; i < a->n; i++) {
@@ -870,18 +871,39 @@ static int restore_watch(const struct change *change)
 	return err;
 }
 
-/* Does it begin to filter anywhere? */
+/* When what waits takes it off again; 0: never. */
+static int64_t goes_back(const struct interface_info *kept, const struct pending *pending, size_t n)
+{
+	int64_t deadline = 0;
+
+	for (size_t i = 0; i < n; i++)
+		if (pending[i].kind == PENDING_INTERFACE && label_is(pending[i].name, kept->name, kept->match))
+			deadline = pending[i].deadline;
+	return deadline;
+}
+
+/* Does it begin to filter anywhere, and until when? */
 static int restore_afresh(struct change *change)
 {
-	struct interface_info *kept;
+	struct interface_info *kept = NULL;
+	struct pending *pending = NULL;
+	struct guard *guard = &change->guard;
 	char label[LABEL_MAX];
-	size_t n;
-	int err = state_interfaces(change->state, &kept, &n);
+	size_t n = 0, pending_n = 0;
+	int err = state_interfaces(change->state, &kept, &n) ?: state_pending(change->state, &pending, &pending_n);
 
-	for (size_t i = 0; i < n && !err; i++)
-		change->guard.afresh =
-			change->guard.afresh ||
-			!attach_is_filtered(change->context, label_of(label, kept[i].name, kept[i].match));
+	guard->until = 1;
+	for (size_t i = 0; i < n && !err; i++) {
+		int64_t back = goes_back(&kept[i], pending, pending_n);
+
+		if (attach_is_filtered(change->context, label_of(label, kept[i].name, kept[i].match)))
+			continue;
+		guard->afresh = true;
+		/* Where it is missing nothing begins yet. */
+		if (if_nametoindex(kept[i].name) && (!back || guard->until < back))
+			guard->until = guard->until ? back : 0;
+	}
+	free(pending);
 	free(kept);
 	return err;
 }
@@ -890,7 +912,6 @@ static int restore_filter(struct change *change, const struct restore_options *o
 {
 	change->guard.everything = options->force;
 	change->guard.spare = options->spare;
-	change->guard.regains = true;
 	change->ports_came = false; /* all that have come are attached with the others */
 	return restore_afresh(change) ?: apply_if_needed(change->state, &change->live, &change->guard);
 }

@@ -134,13 +134,13 @@ static bool is_in_force(const struct live *live, const struct own_address *own)
 	return live_answer(live, own->source, &answer) && answer_drops(answer);
 }
 
-/* What was granted on trial goes back with that; what begins to filter beside it may stay. */
-static bool is_granted(const struct asked *a, struct addr addr)
+/* What was granted on trial is until that goes back: what begins to filter, and drops it, must be over by then. */
+static bool is_granted(const struct asked *a, const struct own_address *own)
 {
-	int64_t until = state_granted(a->state, addr);
+	int64_t until = state_granted(a->state, own->addr);
 
-	return until && (until == GRANTED_ENDLESS || !a->guard->afresh || a->guard->regains ||
-			 (a->guard->waits && a->guard->waits <= until));
+	return until && (!a->guard->afresh || (a->guard->until ?: GRANTED_ENDLESS) <= until ||
+			 !guard_after(a->state, own, until));
 }
 
 static int ask(const struct asked *a, const struct own_address *own, int64_t longer)
@@ -148,7 +148,7 @@ static int ask(const struct asked *a, const struct own_address *own, int64_t lon
 	if (is_forced(a->guard, own->addr))
 		return grant(a, own, longer);
 	/* No more of it is dropped than was, at any time; and that was granted, or is in force already. */
-	if (!longer && (is_granted(a, own->addr) || (!a->guard->afresh && is_in_force(a->live, own))))
+	if (!longer && (is_granted(a, own) || (!a->guard->afresh && is_in_force(a->live, own))))
 		return 0;
 	return judge(a, own);
 }
@@ -220,9 +220,9 @@ static int find_later(const struct asked *a, bool whole, struct later *l)
 /* What is dropped now has been asked about. */
 static bool is_news(const struct asked *a, const struct later *l, size_t i)
 {
-	struct addr addr = l->own[i].addr;
+	const struct own_address *own = &l->own[i];
 
-	return l->longer[i] || (l->ever[i] && !is_dropped(a, addr) && !is_granted(a, addr));
+	return l->longer[i] || (l->ever[i] && !is_dropped(a, own->addr) && !is_granted(a, own));
 }
 
 /* What waits goes back: an exception, or what is not banned now. */

@@ -26,7 +26,7 @@ struct guard {
 	bool again;	      /* this was in force before: nothing is refused, and nothing granted */
 	int64_t waits;	      /* until then for confirmation: so does what is granted for no longer; 0: it does not */
 	bool afresh;	      /* it begins to filter where it did not: what it drops already counts, too */
-	bool regains;	      /* or it did before */
+	int64_t until;	      /* and does so until then; 0: for good */
 	bool destinations;    /* it begins to ask about those of what comes in */
 	bool spare;	      /* what would be refused becomes an exception instead */
 	bool spared;	      /* something has become one: settle the sets again */

@@ -140,6 +140,17 @@ int guard_ever(struct state *state, const struct own_address *own, size_t n, boo
 	return err_is(err, ENOMEM) ? err : 0;
 }
 
+bool guard_after(struct state *state, const struct own_address *own, int64_t after)
+{
+	struct untils is = { 0 };
+	bool dropped = look(state, own, 1, UNTIL_ENDLESS, &is);
+
+	for (size_t k = 0; !dropped && k < is.of->n; k++)
+		dropped = is.of->periods[k].to - after > SAME_SECONDS;
+	untils_free(&is);
+	return dropped;
+}
+
 static int anyway_if(struct state *state, const struct own_address *own, size_t n, const struct scope *scope,
 		     int64_t first_kept, bool *anyway)
 {

@@ -21,6 +21,8 @@ int guard_longer(struct state *state, const struct context *context, const struc
 		 int64_t *longer);
 /* Is it dropped at all, now or when what waits has gone back? What cannot be read may drop all of them. */
 int guard_ever(struct state *state, const struct own_address *own, size_t n, bool *ever);
+/* And behind that time, if what waits is not confirmed? */
+bool guard_after(struct state *state, const struct own_address *own, int64_t after);
 /* Would a list of that scope drop nothing of it, from now on and without an end, that is not dropped anyway? */
 int guard_anyway(struct state *state, const struct own_address *own, size_t n, const char *scope, bool *anyway);
 

@@ -187,8 +187,10 @@ int verb_tune(const struct call *call)
 	if (!err && before.exact && !settings.exact && !o->force)
 		err = because_not_exact(&settings);
 	/* It begins to look where it did not. */
-	if (!err && o->n && settings.inner && !before.inner)
+	if (!err && o->n && settings.inner && !before.inner) {
 		change->guard.afresh = true;
+		change->guard.until = change->line_waits ? change->deadline : 0;
+	}
 	if (!err && o->n && o->force)
 		err = change_force(change, NULL);
 	if (!err && o->networks)
