@@ -660,6 +660,48 @@ trials_ended() {
 	ip link del edgetop
 }
 
+how_many_are_granted() {
+	get '[.needs[]|select(.granted)]|length' guards
+}
+
+# One that ends while another one waits as long: what is left of the grant is what that bans.
+trials_ended_beside_others() {
+	local it="45.0.0.254, a gateway in use"
+
+	veth 0 1 2
+	ip addr add 45.0.0.1/24 dev edge0
+	echo 45.0.0.254 >it
+	echo 99.1.1.1 >other
+	bloom load a it
+	ip route add default via 45.0.0.254
+	printf '%s\n' 'load b it --force --confirm 1h' 'load c other --confirm 1h' >lines
+	bloom batch lines
+	bloom unload b
+	is "$(how_many_are_granted)" 0 "how many are granted beside the other list"
+	bloom confirm
+	refused "$it" attach edge1
+	bloom unload c
+	bloom batch lines
+	bloom unload c
+	is "$(how_many_are_granted)" 1 "how many are granted to the list"
+	bloom confirm
+	bloom attach edge1
+	bloom detach edge1
+	bloom unload b
+	forget_grants
+	bloom attach edge0 edge1 --force --confirm 1h
+	bloom detach edge0
+	is "$(how_many_are_granted)" 1 "how many are granted beside the other interface"
+	bloom load b it --force --confirm 2h
+	refused "$it" attach edge2
+	bloom unload b
+	refused "$it" attach edge2 --confirm 90m
+	bloom attach edge2 --confirm 30m
+	bloom detach edge2
+	bloom detach edge1
+	is "$(how_many_are_granted)" 0 "how many are granted behind all of it"
+}
+
 # Each line of a batch for itself, where the address has been banned for as long already.
 grants_by_lines() {
 	local address=45.0.0.254 force
@@ -1139,4 +1181,4 @@ is_open() {
 	[ "$(xdp_id "$1")" = none ]
 }
 
-run_cases shows_all of_a_long_table by_a_liar by_three_who_stall what_may_not_be_read what_is_hidden table by_the_service spares_at_boot spares_beside_a_trial grants_come_back trials_ended grants_by_lines embedded by_no_chance for_a_while beside_a_trial date_set_beside_a_trial begins_beside_a_trial begins_by_a_grant_on_trial comes_beside_a_trial begins_again_by_a_grant what_goes_back taken_beside_a_trial
+run_cases shows_all of_a_long_table by_a_liar by_three_who_stall what_may_not_be_read what_is_hidden table by_the_service spares_at_boot spares_beside_a_trial grants_come_back trials_ended trials_ended_beside_others grants_by_lines embedded by_no_chance for_a_while beside_a_trial date_set_beside_a_trial begins_beside_a_trial begins_by_a_grant_on_trial comes_beside_a_trial begins_again_by_a_grant what_goes_back taken_beside_a_trial

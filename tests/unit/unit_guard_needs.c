@@ -12,6 +12,7 @@
 #include "change/own_addresses.h"
 #include "kernel/ask.h"
 #include "kernel/live.h"
+#include "state/bans.h"
 #include "state/events.h"
 #include "state/grants.h"
 #include "state/until.h"
@@ -415,6 +416,24 @@ static void all_of_them(void)
 	printf("%zu needs, %s\n", n, list ? "and a list" : "none");
 }
 
+static int waits(const char *name, int64_t deadline)
+{
+	struct pending pending = { .kind = PENDING_LIST, .deadline = deadline };
+
+	snprintf(pending.name, sizeof(pending.name), "%s", name);
+	return state_pending_add(state, &pending);
+}
+
+static void list_on_trial(const char *name, int64_t deadline)
+{
+	struct list_info list = { .kind = LIST_BAN, .prefixes = 1, .addresses = "1", .source = "-", .loaded = "-" };
+	struct ranges set = set_of("198.51.100.1");
+
+	snprintf(list.name, sizeof(list.name), "%s", name);
+	ENOUGH(!waits(name, deadline) && !state_list_put(state, &list, &set));
+	ranges_free(&set);
+}
+
 /* A gateway that an exception lets through which waits. */
 static void excepted(void)
 {
@@ -441,20 +460,21 @@ static void excepted(void)
 	end(0);
 	guard.waits = 0;
 	sets("198.51.100.1", false);
-	ENOUGH(!state_grants_undo(state));
+	ENOUGH(!state_grants_undo(state, NULL));
 	guard.waits = 7;
 	sets("198.51.100.1", false);
-	ENOUGH(!state_grants_undo(state));
+	ENOUGH(!state_grants_undo(state, NULL));
 	end(0);
 	ENOUGH(!state_grant_drop(state, machine[0].addr));
+	list_on_trial("foes", 7);
 	sets("198.51.100.1", false);
-	ENOUGH(!state_grants_confirm(state) && !state_grants_undo(state));
+	ENOUGH(!state_grants_confirm(state) && !state_grants_undo(state, NULL));
 	end(0);
 	/* What outlasts that is granted for good. */
 	ENOUGH(!state_grant_drop(state, machine[0].addr));
 	given.until = 8;
 	sets("198.51.100.1", false);
-	ENOUGH(!state_grants_undo(state));
+	ENOUGH(!state_grants_undo(state, NULL));
 	end(0);
 	given.longer_err = -EUCLEAN;
 	guard_free(&guard);
@@ -487,16 +507,16 @@ static void by_lines(void)
 	ENOUGH(!guard_force_prefix(&guard.forced, machine[0].addr, 32) &&
 	       !guard_force_prefix(&guard.lasts, machine[1].addr, 32));
 	sets("198.51.100.0/24", false);
-	ENOUGH(!state_grants_undo(state));
+	ENOUGH(!state_grants_undo(state, NULL));
 	end(0);
 	sets(ALL, false);
 	guard.everything = true;
 	sets(ALL, false);
-	ENOUGH(!state_grants_undo(state));
+	ENOUGH(!state_grants_undo(state, NULL));
 	end(0);
 	guard.all_lasts = true;
 	sets(ALL, false);
-	ENOUGH(!state_grants_undo(state));
+	ENOUGH(!state_grants_undo(state, NULL));
 	end(0);
 }
 
@@ -556,37 +576,21 @@ static void begins_beside(void)
 	end(0);
 }
 
-static int waits(const char *name, int64_t deadline)
-{
-	struct pending pending = { .kind = PENDING_LIST, .deadline = deadline };
-
-	snprintf(pending.name, sizeof(pending.name), "%s", name);
-	return state_pending_add(state, &pending);
-}
-
 /* Who waits longer, and what goes back first: or is taken back before its time, by whatever takes it. */
 static void waits_with_another(void)
 {
 	for (int64_t first = 7; first < 10; first += 2)
 		for (int64_t back = 7; back < 10; back++) {
-			ENOUGH(!waits("foes", 7) && !waits("worse", 9));
+			list_on_trial("foes", 7);
+			list_on_trial("worse", 9);
 			ENOUGH(!state_grant(state, machine[0].addr, first) &&
 			       !state_grant(state, machine[0].addr, 16 - first));
 			ENOUGH(back == 8 || !state_pending_forget(state, PENDING_LIST, back == 7 ? "foes" : "worse"));
-			printf("%lld has gone back\n", (long long)back);
+			printf("%lld has gone back: until %lld\n", (long long)back,
+			       (long long)state_granted(state, machine[0].addr));
 			end(0);
 			ENOUGH(!state_again(state));
 		}
-}
-
-static void list_on_trial(const char *name)
-{
-	struct list_info list = { .kind = LIST_BAN, .prefixes = 1, .addresses = "1", .source = "-", .loaded = "-" };
-	struct ranges set = set_of("198.51.100.1");
-
-	snprintf(list.name, sizeof(list.name), "%s", name);
-	ENOUGH(!waits(name, 7) && !state_list_put(state, &list, &set));
-	ranges_free(&set);
 }
 
 /* What else waits for another time makes nothing good that was granted for what is gone. */
@@ -596,8 +600,8 @@ static void is_taken_back(void)
 	struct pending begins = { .kind = PENDING_INTERFACE, .name = "eth0", .deadline = 7 };
 
 	ENOUGH(!waits("other", 9));
-	list_on_trial("foes");
-	list_on_trial("worse");
+	list_on_trial("foes", 7);
+	list_on_trial("worse", 7);
 	ENOUGH(!state_pending_add(state, &begins) && !state_interface_put(state, &eth));
 	ENOUGH(!state_grant(state, machine[0].addr, 7) && !state_grant(state, machine[1].addr, 0));
 	ENOUGH(!state_list_drop(state, "foes"));
@@ -611,6 +615,129 @@ static void is_taken_back(void)
 	end(0);
 	ENOUGH(!state_pending_confirm(state));
 	printf("confirmed\n");
+	end(0);
+}
+
+static void list_of(const char *name, enum list_kind kind, const char *scope, const char *prefixes)
+{
+	struct list_info list = { .kind = kind, .prefixes = 1, .addresses = "1", .source = "-", .loaded = "-" };
+	struct ranges set = set_of(prefixes);
+
+	snprintf(list.name, sizeof(list.name), "%s", name);
+	snprintf(list.scope, sizeof(list.scope), "%s", scope);
+	ENOUGH(!state_list_put(state, &list, &set));
+	ranges_free(&set);
+}
+
+static void no_list(void)
+{
+}
+
+static void bans_it(void)
+{
+	list_of("it", LIST_BAN, "", "198.51.100.0/30");
+}
+
+static void bans_its_ssh(void)
+{
+	list_of("it", LIST_BAN, "tcp/22", "198.51.100.1");
+}
+
+static void bans_another(void)
+{
+	list_of("it", LIST_BAN, "", "198.51.100.2");
+}
+
+static void counts_it(void)
+{
+	list_of("it", LIST_SHADOW, "", "198.51.100.1");
+}
+
+static void counts_its_ssh(void)
+{
+	list_of("it", LIST_SHADOW, "tcp/22", "198.51.100.1");
+}
+
+static void allows_it(void)
+{
+	list_of("it", LIST_ALLOW, "", "198.51.100.1");
+}
+
+static void allows_another(void)
+{
+	list_of("it", LIST_ALLOW, "", "198.51.100.2");
+}
+
+static void has_a_ban(void)
+{
+	struct ban ban = { .first = { 0xc6336400, 4 }, .length = 31, .added = 1 };
+	bool renewed;
+
+	ENOUGH(!state_ban_put(state, &ban, &renewed));
+}
+
+/* A grant ends with what bans its address of all that waits as long. */
+static void held(void)
+{
+	static const struct {
+		enum pending_kind kind;
+		const char *name;
+		void (*before)(void), (*does)(void);
+		bool in_progress;
+	} rows[] = {
+		{ PENDING_LIST, "it", no_list, bans_it, false },
+		{ PENDING_LIST, "it", no_list, bans_its_ssh, false },
+		{ PENDING_LIST, "it", no_list, bans_another, false },
+		{ PENDING_LIST, "it", no_list, counts_it, false },
+		{ PENDING_LIST, "it", no_list, counts_its_ssh, false },
+		{ PENDING_LIST, "it", no_list, allows_it, false },
+		{ PENDING_LIST, "it", allows_it, allows_another, false },
+		{ PENDING_LIST, "it", allows_another, allows_it, false },
+		{ PENDING_LIST, "it", bans_it, bans_another, false },
+		{ PENDING_LIST_KIND, "it", counts_it, bans_it, false },
+		{ PENDING_LIST_KIND, "it", bans_it, counts_it, false },
+		{ PENDING_BAN, "198.51.100.0/31", no_list, has_a_ban, false },
+		{ PENDING_BAN, "198.51.100.0/31", has_a_ban, no_list, false },
+		{ PENDING_BAN, "198.51.100.0/31", no_list, no_list, false },
+		{ PENDING_BAN, "198.51.100.2", no_list, has_a_ban, false },
+		{ PENDING_BAN, "::/0", no_list, no_list, false },
+		{ PENDING_INTERFACE, "eth0", no_list, no_list, false },
+		{ PENDING_INTERFACE, "eth0", no_list, no_list, true },
+		{ PENDING_IMAGE, PENDING_IMAGE_NAME, no_list, no_list, false },
+		{ PENDING_SETTING, "inner", no_list, no_list, false },
+		{ PENDING_SETTING, "embedded", no_list, no_list, false },
+		{ PENDING_SETTING, "headroom", no_list, no_list, false },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		printf("%zu: %s, granted until", i, rows[i].name);
+		for (int64_t deadline = 5; deadline < 10; deadline += 2) {
+			struct pending pending = { .kind = rows[i].kind, .deadline = deadline };
+
+			if (rows[i].in_progress)
+				pending.deadline = PENDING_IN_PROGRESS;
+			snprintf(pending.name, sizeof(pending.name), "%s", rows[i].name);
+			rows[i].before();
+			ENOUGH(!state_pending_add(state, &pending) && !waits("other", 7));
+			rows[i].does();
+			ENOUGH(!state_grant(state, machine[0].addr, 7) && !state_grants_undo(state, NULL));
+			printf(" %lld", (long long)state_granted(state, machine[0].addr));
+			ENOUGH(!state_again(state));
+		}
+		puts(", where it waits until 5, 7, 9");
+	}
+}
+
+/* Others that wait, and ban nothing of it, make nothing good. */
+static void confirmed_beside(void)
+{
+	ENOUGH(!waits("other", 7));
+	list_on_trial("foes", 7);
+	ENOUGH(!state_grant(state, machine[0].addr, 7) && !state_list_drop(state, "foes"));
+	printf("one is unloaded\n");
+	end(0);
+	ENOUGH(!state_grant(state, machine[0].addr, 7) && !state_pending_confirm(state));
+	printf("the other is confirmed\n");
 	end(0);
 }
 
@@ -673,6 +800,8 @@ static void scenes(void)
 		{ "is taken back", is_taken_back },
 		{ "ends later", ends_later },
 		{ "begins by a grant", begins_by_a_grant },
+		{ "held", held },
+		{ "confirmed beside", confirmed_beside },
 		{ "the state fails", state_says_no },
 	};
 

@@ -555,6 +555,21 @@ static int recalls_the_rest(void)
 	return err;
 }
 
+/* What waits is confirmed, with what was granted for it. */
+static int confirms_grants(void)
+{
+	struct pending pending = { .kind = PENDING_LIST, .name = "one", .deadline = 4000000000 };
+	struct addr granted = { 0x06000007, 4 };
+	struct state *s = NULL;
+	int err = state_open(&s, &own_context, true);
+
+	err = err ?: state_pending_add(s, &pending) ?: keep(s, "one", LIST_BAN, &one);
+	err = err ?: state_grant(s, granted, pending.deadline) ?: state_pending_confirm(s);
+	CHECK(err || state_granted(s, granted) == GRANTED_ENDLESS, "it is not granted for good");
+	state_close(s);
+	return err;
+}
+
 /* A row of everything else. */
 static int keep_rows(void)
 {
@@ -1060,6 +1075,7 @@ static void states(void)
 	EACH(recalls_all_bans);
 	EACH(recalls_some_bans);
 	EACH(recalls_the_rest);
+	EACH(confirms_grants);
 	EACH(reads_config);
 	EACH(explains);
 	EACH(remembers);

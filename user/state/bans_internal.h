@@ -61,6 +61,12 @@ int state_behind_ban_back(struct state *state, const struct prefix *prefix);
 int state_behind_ban_forget(struct state *state, const struct prefix *prefix);
 int state_behind_ban_stays(struct state *state, const struct ban *ban);
 
+static inline bool ban_covers(const struct ban *ban, struct addr addr)
+{
+	return addr.family == ban->first.family &&
+	       !((addr.num ^ ban->first.num) & ~addr_mask(addr.family, ban->length));
+}
+
 /* A condition: one row of bans or what is said ends later than the other. */
 #define ROW_ENDS_LATER(a, b)                                                                                        \
 	"(" b ".expires NOT NULL AND (" a ".expires IS NULL OR CASE WHEN " a ".due NOT NULL AND " b ".due NOT NULL" \

@@ -9,6 +9,8 @@
 #include <time.h>
 
 #include "base/log.h"
+#include "sets/ranges.h"
+#include "state/bans_internal.h"
 #include "state/internal.h"
 #include "state/settings.h"
 
@@ -49,20 +51,6 @@ int64_t state_granted(struct state *state, struct addr addr)
 	double is = state_setting(state, name_of(name, addr), 0);
 
 	return is < 0 ? (int64_t)-is : is > 0 ? GRANTED_ENDLESS : 0;
-}
-
-int state_grants_confirm(struct state *state)
-{
-	return state_put(state, "UPDATE setting SET value = ? WHERE name GLOB '" GRANTED "*' AND value < 0", "I",
-			 (sqlite3_int64)time(NULL));
-}
-
-int state_grants_undo(struct state *state)
-{
-	return state_put(state,
-			 "DELETE FROM setting WHERE name GLOB '" GRANTED "*' AND value < 0 AND"
-			 " NOT EXISTS (SELECT 1 FROM pending WHERE deadline = -value)",
-			 "");
 }
 
 int state_grant_drop(struct state *state, struct addr addr)
@@ -112,6 +100,157 @@ int state_grants(struct state *state, struct addr **grants, size_t *n)
 {
 	return state_rows(state, state_prepare(state, "SELECT name FROM setting WHERE name GLOB '" GRANTED "*'"),
 			  read_grant, sizeof(**grants), grants, n);
+}
+
+/* One that waits, and until when something does that bans it. */
+struct waiting {
+	struct addr addr;
+	int64_t until, held;
+};
+
+struct waitings {
+	struct state *state;
+	struct waiting *at;
+	size_t n;
+};
+
+static int read_waiting(const struct state *s, sqlite3_stmt *stmt, void *entry)
+{
+	struct waiting *waiting = entry;
+
+	waiting->until = sqlite3_column_int64(stmt, 1);
+	return read_grant(s, stmt, &waiting->addr);
+}
+
+static void hold(struct waiting *one, int64_t deadline)
+{
+	if (deadline <= one->until && deadline > one->held)
+		one->held = deadline;
+}
+
+/* A list that cannot be read may hold all of them. */
+static int hold_list(const struct waitings *w, int64_t deadline, const char *name, enum list_kind kind)
+{
+	sqlite3_stmt *stmt = state_prepare(w->state, "SELECT 1 FROM list WHERE name = ? AND ? ="
+						     " coalesce((SELECT kind FROM scope WHERE list = id), kind)");
+	struct ranges set = RANGES_EMPTY;
+	int code, err;
+
+	if (!stmt)
+		return because_sqlite(w->state, "reading");
+	state_bind_text(stmt, 1, name);
+	sqlite3_bind_int(stmt, 2, (int)kind);
+	code = sqlite3_step(stmt);
+	err = state_finish(w->state, stmt, code);
+	if (err || code != SQLITE_ROW)
+		return err;
+	err = state_list_set(w->state, name, &set);
+	for (size_t i = 0; i < w->n; i++)
+		if (err || ranges_covering(&set, w->at[i].addr) >= 0)
+			hold(&w->at[i], deadline);
+	ranges_free(&set);
+	return err_is(err, ENOMEM) ? err : 0;
+}
+
+/* The prefix of a row, as far as it is the ban of one of them. */
+static bool is_ban_of(const struct waitings *w, const char *prefix, struct ban *ban)
+{
+	bool any = false;
+
+	if (!prefix_parse(prefix, strlen(prefix), &ban->first, &ban->length))
+		for (size_t i = 0; i < w->n && !any; i++)
+			any = ban_covers(ban, w->at[i].addr);
+	return any;
+}
+
+/* It may be over. */
+static int hold_ban(const struct waitings *w, int64_t deadline, const char *prefix)
+{
+	struct ban ban = { 0 };
+	int err = is_ban_of(w, prefix, &ban) ? state_ban_get(w->state, ban.first, ban.length, &ban) : -ENOENT;
+
+	for (size_t i = 0; i < w->n && !err; i++)
+		if (ban_covers(&ban, w->at[i].addr))
+			hold(&w->at[i], deadline);
+	return err_is(err, ENOENT) ? 0 : err;
+}
+
+/* By what it bans while it waits. Where something begins to filter, or to look, and in an image, that may be all. */
+static int hold_by(const struct waitings *w, const struct pending *one)
+{
+	char before[LIST_NAME_MAX + sizeof(" before")];
+
+	if (one->deadline == PENDING_IN_PROGRESS)
+		return 0;
+	switch (one->kind) {
+	case PENDING_LIST:
+		snprintf(before, sizeof(before), "%s before", one->name);
+		return hold_list(w, one->deadline, one->name, LIST_BAN)
+			       ?: hold_list(w, one->deadline, before, LIST_ALLOW);
+	case PENDING_LIST_KIND:
+		return hold_list(w, one->deadline, one->name, LIST_BAN);
+	case PENDING_BAN:
+		return hold_ban(w, one->deadline, one->name);
+	case PENDING_SETTING:
+		if (strcmp(one->name, "inner") != 0 && strcmp(one->name, "embedded") != 0)
+			return 0;
+		break;
+	default:
+		break;
+	}
+	for (size_t i = 0; i < w->n; i++)
+		hold(&w->at[i], one->deadline);
+	return 0;
+}
+
+static int settle(const struct waitings *w)
+{
+	struct pending *pending = NULL;
+	size_t n = 0;
+	int err = state_pending(w->state, &pending, &n);
+	bool known;
+
+	for (size_t i = 0; i < n && !err; i++)
+		err = hold_by(w, &pending[i]);
+	free(pending);
+	known = !err;
+	err = err_is(err, ENOMEM) ? err : 0;
+	for (size_t i = 0; i < w->n && known && !err; i++) {
+		char name[80];
+
+		name_of(name, w->at[i].addr);
+		err = w->at[i].held ? state_set(w->state, name, -(double)w->at[i].held) : drop(w->state, name);
+	}
+	return err;
+}
+
+/* Whatever else is damaged, what there is can be taken off. */
+int state_grants_undo(struct state *state, const char *ban)
+{
+	struct waitings w = { .state = state };
+	struct ban gone = { 0 };
+	int err = state_put(state,
+			    "DELETE FROM setting WHERE name GLOB '" GRANTED "*' AND value < 0 AND"
+			    " NOT EXISTS (SELECT 1 FROM pending WHERE deadline <= -value)",
+			    "");
+
+	if (err)
+		return err;
+	err = state_rows(state,
+			 state_prepare(state,
+				       "SELECT name, -value FROM setting WHERE name GLOB '" GRANTED "*' AND value < 0"),
+			 read_waiting, sizeof(*w.at), &w.at, &w.n);
+	if (!err && w.n && (!ban || is_ban_of(&w, ban, &gone)))
+		err = settle(&w);
+	free(w.at);
+	return err_is(err, EUCLEAN) ? 0 : err;
+}
+
+int state_grants_confirm(struct state *state)
+{
+	return state_grants_undo(state, NULL)
+		       ?: state_put(state, "UPDATE setting SET value = ? WHERE name GLOB '" GRANTED "*' AND value < 0",
+				    "I", (sqlite3_int64)time(NULL));
 }
 
 int state_guard_port(struct state *state, unsigned int port, bool guarded)

@@ -20,9 +20,12 @@ int state_grant(struct state *state, struct addr addr, int64_t waits);
 #define GRANTED_ENDLESS INT64_MAX
 int64_t state_granted(struct state *state, struct addr addr);
 int state_grant_drop(struct state *state, struct addr addr);
-/* Those that wait: all stay, or those go of which nothing with that deadline waits any more. */
+/*
+ * One that waits goes, or back sooner, where nothing that waits as long bans its address any more; `ban` is the prefix
+ * that alone waits no more, or NULL. Those that are left stay, where all that waits does.
+ */
+int state_grants_undo(struct state *state, const char *ban);
 int state_grants_confirm(struct state *state);
-int state_grants_undo(struct state *state);
 /* All of them; free() the array. */
 int state_grants(struct state *state, struct addr **grants, size_t *n);
 

@@ -488,7 +488,7 @@ static int undo_list(struct state *s, const char *name)
 int state_pending_forget(struct state *s, enum pending_kind kind, const char *name)
 {
 	int err = state_put(s, "DELETE FROM pending WHERE kind = ? AND name = ?", "is", kind, name)
-			  ?: state_grants_undo(s);
+			  ?: state_grants_undo(s, kind == PENDING_BAN ? name : NULL);
 
 	if (!err && kind == PENDING_BAN)
 		err = keep_ban(s, name, "DELETE FROM ban_before WHERE family = ? AND length = ? AND first = ?")

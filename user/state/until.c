@@ -158,12 +158,6 @@ static int by_bans(const struct look *l, struct addr addr, struct until *until)
 	return at == -2 ? because_sqlite(l->state, "reading") : err;
 }
 
-static bool is_within(struct addr addr, const struct ban *ban)
-{
-	return addr.family == ban->first.family &&
-	       !((addr.num ^ ban->first.num) & ~addr_mask(addr.family, ban->length));
-}
-
 /* One that is over when it could come back does not. */
 static int64_t back(const struct look *l, const struct ban *ban)
 {
@@ -191,7 +185,7 @@ static int by_bans_before(const struct look *l)
 
 	for (size_t i = 0; i < n && !err; i++)
 		for (size_t j = 0; j < l->untils->n && !err; j++)
-			if (is_within(l->addrs[j], &bans[i]))
+			if (ban_covers(&bans[i], l->addrs[j]))
 				err = until_dropped(&l->untils->of[j], 0, back(l, &bans[i]), end_of(&bans[i]));
 	free(bans);
 	return err;
