@@ -689,6 +689,12 @@ trials_ended_beside_others() {
 	bloom detach edge1
 	bloom unload b
 	forget_grants
+	printf '%s\n' 'load b it --force --confirm 30m' 'load c other --confirm 2h' >lines
+	bloom batch lines
+	refused "$it" attach edge1 --confirm 1h
+	bloom confirm
+	bloom unload b
+	forget_grants
 	bloom attach edge0 edge1 --force --confirm 1h
 	bloom detach edge0
 	is "$(how_many_are_granted)" 1 "how many are granted beside the other interface"

@@ -172,6 +172,13 @@ static int may(const char *call)
 	return state_fails && !strcmp(state_fails, call) ? because(-EIO, "the state fails: %s", call) : 0;
 }
 
+/* What waits has no row here. */
+static int given_undo(const char *ban)
+{
+	printf("  what waits is held%s\n", ban ? " but for a ban" : "");
+	return may("undo");
+}
+
 static int given_grants(struct state *state, struct addr **list, size_t *n)
 {
 	*list = NULL;
@@ -182,6 +189,7 @@ static int given_grants(struct state *state, struct addr **list, size_t *n)
 #define state_grants		    given_grants
 #define state_grant(s, addr, waits) (may("grant") ?: state_grant(s, addr, waits))
 #define state_grant_drop(s, addr)   (may("drop") ?: state_grant_drop(s, addr))
+#define state_grants_undo(s, ban)   given_undo(ban)
 #define state_later(s, bans, set)   (may("later") ?: state_later(s, bans, set))
 #define own_addresses		    given_needs
 #define live_answer		    given_answer
@@ -197,6 +205,7 @@ static int given_grants(struct state *state, struct addr **list, size_t *n)
 #undef state_grants
 #undef state_grant
 #undef state_grant_drop
+#undef state_grants_undo
 #undef state_later
 #undef own_addresses
 #undef event
@@ -357,12 +366,13 @@ static void fails(void)
 
 static void state_says_no(void)
 {
-	static const char *const calls[] = { "grants", "grant", "drop", "later" };
+	static const char *const calls[] = { "grants", "grant", "drop", "later", "undo" };
 	struct ranges gone = set_of("198.51.100.1");
 
 	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
 		begin();
 		guard.everything = true;
+		guard.waits = i == 4 ? 7 : 0;
 		sets(ALL, false);
 		printf("%s\n", calls[i]);
 		state_fails = calls[i];

@@ -294,6 +294,8 @@ int guard_needs(struct guard *guard, struct state *state, const struct live *liv
 		err = own_addresses(state, guard->destinations, is_dropped, &a, &own, &n);
 	err = unasked(guard, err, &n) ?: ask_each(&a, own, n) ?: ask_later(&a, whole);
 	free(own);
+	/* Of a batch's lines that wait, not all bring what is granted. */
+	err = err ?: guard->waits ? state_grants_undo(state, NULL) : 0;
 	return err || !whole ? err : end_grants(state, is_not_dropped, &a);
 }
 
