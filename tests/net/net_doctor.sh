@@ -60,8 +60,8 @@ queues() {
 	ip link set edge0 up
 	ip link set wire0 up
 	ethtool -L wire0 tx 4 2>/dev/null || skip "the kernel's veth has no channels to set (5.13)"
-	says 0 note edge0 'skb mode, slower and behind the driver: its other end sends from 4 queues, and it receives on 1'
-	refuses 'its other end sends from 4 queues, and it receives on 1: ethtool -L wire0 tx 1; --mode skb works' edge0 --mode native
+	says 0 note edge0 'skb mode, slower and behind the driver: its other end sends from 4 queues, and it can receive on 1'
+	refuses 'its other end sends from 4 queues, and it can receive on 1: ethtool -L wire0 tx 1; --mode skb works' edge0 --mode native
 	attaches skb edge0
 	grep -qF 'no native mode (its other end sends from 4 queues' err || fail "no reason: $(cat err)"
 	bloom detach edge0
@@ -69,6 +69,41 @@ queues() {
 	ethtool -L wire0 tx 1
 	says 0 ok edge0 'native mode (veth'
 	attaches native edge0
+}
+
+there() {
+	nsenter -t "$far" -n "$@"
+}
+
+# Whoever has the other end says from how many queues that sends: so attach sees to it that as many receive.
+queues_away() {
+	need ethtool nsenter
+	ip link add edge0 numrxqueues 2 type veth peer name wire0 numtxqueues 4 || fail "cannot make a veth pair"
+	ip link set edge0 up
+	ip link set wire0 up
+	ethtool -L edge0 rx 1 2>/dev/null || skip "the kernel's veth has no channels to set (5.13)"
+	a_list
+	bloom load bad list
+	other_network
+	ip link set wire0 netns "${far:?}"
+	there ethtool -L wire0 tx 2
+	says 0 ok edge0 'native mode (veth'
+	attaches native edge0
+	one_line 'edge0: it receives on all of its queues from now on, and no longer on 1'
+	is "$(ethtool -l edge0 | grep -c 'RX:.*2')" 2 "how many receive, and may"
+	# With the program there no more can send.
+	there ethtool -L wire0 tx 4 2>/dev/null && fail "its other end sends from 4 queues"
+	bloom detach edge0
+	# More than there are: nothing is changed.
+	ethtool -L edge0 rx 1
+	there ethtool -L wire0 tx 4
+	refused 'its other end, in another network namespace, sends from more queues than it can receive on (2); --mode skb works' attach edge0 --mode native
+	is "$(ethtool -l edge0 | grep -c 'RX:.*1')" 1 "how many receive"
+	ethtool -L edge0 rx 2
+	says 0 note edge0 'skb mode, slower and behind the driver: its other end, in another network namespace, sends from more queues'
+	attaches skb edge0
+	grep -qF 'no native mode (its other end, in another network namespace, sends from more queues than it can receive on (2))' err ||
+		fail "no reason: $(cat err)"
 }
 
 # At the limit, and one above it: before 5.18 no program takes packets that lie in several buffers.
@@ -168,16 +203,11 @@ bridge() {
 
 # The other end, whose MTU and queues count, is elsewhere.
 far() {
-	local holder
-
 	veth 0
-	unshare --net sleep 100 &
-	holder=$!
-	wait_until "another network" eval "[ ! /proc/$holder/ns/net -ef /proc/self/ns/net ]"
-	ip link set wire0 netns $holder
+	other_network
+	ip link set wire0 netns "${far:?}"
 	says 0 ok edge0 'native mode (veth'
 	attaches native edge0
-	kill $holder
 }
 
 # as CAPABILITIES COMMAND...
@@ -280,4 +310,4 @@ no_btf() {
 	umount /sys/kernel/btf
 }
 
-run_cases pair queues mtu "foreign xdpdrv" "foreign xdpgeneric" no_interface tap tun ppp bridge far rights bpffs state this_kernel no_btf
+run_cases pair queues queues_away mtu "foreign xdpdrv" "foreign xdpgeneric" no_interface tap tun ppp bridge far rights bpffs state this_kernel no_btf

@@ -53,8 +53,9 @@ struct iface {
 	char name[IF_NAMESIZE];
 	bool elsewhere; /* in another network namespace */
 	int hardware, native;
-	const char *kind; /* as rtnetlink has it; NULL: by its hardware */
-	__u32 foreign;	  /* another's program, not through libxdp */
+	unsigned int queues; /* of a veth, whose other end sends from two */
+	const char *kind;    /* as rtnetlink has it; NULL: by its hardware */
+	__u32 foreign;	     /* another's program, not through libxdp */
 	bool dispatcher, skb;
 	__u32 behind[BEHIND];
 	unsigned int n;
@@ -789,6 +790,23 @@ int __wrap_port_look(struct port *port, const char *name)
 	(void)port;
 	(void)name;
 	return -ENODEV;
+}
+
+/* Of a veth. */
+unsigned int __wrap_port_receive_on(const char *name, unsigned int queues);
+unsigned int __wrap_port_receive_on(const char *name, unsigned int queues)
+{
+	struct iface *at = NULL;
+
+	for (unsigned int i = 0; i < n_ifaces; i++)
+		if (!strcmp(ifaces[i].name, name))
+			at = &ifaces[i];
+	if (!at || !at->queues)
+		return 0;
+	at->native = !queues && at->queues > 1 ? 0 : ENOSPC;
+	if (!fail_at)
+		printf("%s receives on %s\n", name, queues ? "as many queues as before" : "all of its queues");
+	return 1;
 }
 
 int __wrap_kernel_retire_port(const struct context *context, unsigned int port);

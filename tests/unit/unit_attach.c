@@ -47,6 +47,7 @@ ATTACHES(eth0_shared_skb, "eth0", MODE_SKB, true, 0)
 ATTACHES(eth0_shared_trial, "eth0", MODE_AUTO, true, 1000)
 ATTACHES(eth1, "eth1", MODE_AUTO, false, 0)
 ATTACHES(eth1_native, "eth1", MODE_NATIVE, false, 0)
+ATTACHES(eth1_skb, "eth1", MODE_SKB, false, 0)
 ATTACHES(eth1_shared, "eth1", MODE_AUTO, true, 0)
 ATTACHES(eth1_shared_native, "eth1", MODE_NATIVE, true, 0)
 ATTACHES(ppp0, "ppp0", MODE_AUTO, false, 0)
@@ -564,6 +565,23 @@ static void too_large(void)
 	iface_at(3)->native = ERANGE;
 }
 
+/* It is a veth that receives on one queue, of that many; its other end sends from two. */
+static void veth_of(unsigned int queues)
+{
+	iface_at(3)->native = ENOSPC;
+	iface_at(3)->queues = queues;
+}
+
+static void queues_in_use(void)
+{
+	veth_of(2);
+}
+
+static void no_queues(void)
+{
+	veth_of(1);
+}
+
 static void not_so(void)
 {
 	iface_at(3)->native = EINVAL;
@@ -665,6 +683,14 @@ static const struct happens all[] = {
 	{ "attach eth1 --shared, without freplace", no_freplace, eth1_shared, EACH_FAILS },
 	{ "attach eth1 --mode native, its packets are too large", too_large, eth1_native, ONCE },
 	{ "attach eth1 --mode native, its driver refuses it", not_so, eth1_native, ONCE },
+	{ "attach eth1, its other end sends from more queues", queues_in_use, eth1, EACH_FAILS },
+	{ "attach eth1, its other end sends from more queues than there are", no_queues, eth1, EACH_FAILS },
+	{ "attach eth1 --mode native, its other end sends from more queues", queues_in_use, eth1_native, ONCE },
+	{ "attach eth1 --mode native, its other end sends from more queues than there are", no_queues, eth1_native,
+	  ONCE },
+	{ "attach eth1 --mode skb, its other end sends from more queues", queues_in_use, eth1_skb, ONCE },
+	{ "attach eth1 --shared, its other end sends from more queues", queues_in_use, eth1_shared, EACH_FAILS },
+	{ "attach eth1 --shared, its other end sends from more queues than there are", no_queues, eth1_shared, ONCE },
 	{ "attach eth0 --shared, which is attached, without freplace", no_freplace_any_more, instead_shared,
 	  EACH_FAILS },
 	{ "attach eth0 --shared, which is attached, and there is no way back", no_way_back, instead_shared, ONCE },

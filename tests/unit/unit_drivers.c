@@ -47,9 +47,20 @@ static void given_warn(const char *format, ...)
 	putchar('\n');
 }
 
-#define host_look given_host
-#define port_look given_port
-#define warn	  given_warn
+static unsigned int received; /* so many receive; 0: that cannot be changed */
+
+static unsigned int given_queues(const char *name, unsigned int queues)
+{
+	printf("(%s receives on %s", name, queues ? "" : "all) ");
+	if (queues)
+		printf("%u) ", queues);
+	return received;
+}
+
+#define host_look	given_host
+#define port_look	given_port
+#define port_receive_on given_queues
+#define warn		given_warn
 #include "kernel/drivers.c"
 
 #define V(major, minor) KERNEL_VERSION(major, minor, 0)
@@ -121,10 +132,11 @@ static void one_thing(void)
 	the_port.peer_tx = 3;
 	snprintf(the_port.peer, sizeof(the_port.peer), "wire0");
 	says("the other end sends, and it does not say on how many it receives", true);
-	the_port.rx = 3;
-	the_port.combined = true;
-	says("as many queues as the other end", true);
 	the_port.rx = 2;
+	the_port.rx_most = 3;
+	the_port.combined = true;
+	says("it can have as many queues as the other end", true);
+	the_port.rx_most = 2;
 	says("fewer queues than the other end", true);
 	the_port = sound;
 }
@@ -229,14 +241,34 @@ static void other_ends(void)
 	}
 }
 
-static void refused(const char *what, bool frags)
+/* And it is not seen from how many queues that one sends; what the driver says of itself tells. */
+static void other_end_away(void)
+{
+	is_driver("veth");
+	the_port.peer_is_away = true;
+	for (unsigned int rx = 1; rx <= 2; rx++)
+		for (int features = -1; features <= 1; features++) {
+			the_port.rx = rx;
+			the_port.rx_most = 2;
+			the_port.features = features;
+			printf("receives on %u of 2, features %d\n", rx, features);
+			says("refused", true);
+		}
+}
+
+static void refused_by(int err, const char *what, bool frags)
 {
 	char text[NATIVE_TEXT_MAX] = "";
 
 	printf("%s: ", what);
-	printf("%s", native_why_not("eth1", frags, text) ? text : "who knows?");
+	printf("%s", native_why_not("eth1", err, frags, text) ? text : "who knows?");
 	printf("\n  ");
-	native_missing("eth1", -EOPNOTSUPP, frags);
+	native_missing("eth1", err, frags);
+}
+
+static void refused(const char *what, bool frags)
+{
+	refused_by(-EOPNOTSUPP, what, frags);
 }
 
 static void of_one_that_refused(void)
@@ -256,6 +288,29 @@ static void of_one_that_refused(void)
 	the_port.features = -1;
 	the_port.host_joins = true;
 	refused("many words", true);
+	is_driver("veth");
+	the_port.rx = the_port.rx_most = 2;
+	the_port.mtu = 1500;
+	refused_by(-ENOSPC, "both ends are here", true);
+	the_port.peer_is_away = true;
+	refused_by(-ENOSPC, "queues of an end that is away", true);
+	refused_by(-ERANGE, "its MTU", false);
+	refused_by(-ENOMEM, "another reason", true);
+}
+
+static void room(void)
+{
+	static const int errors[] = { -ENOSPC, -ERANGE, -EBUSY };
+
+	for (size_t i = 0; i < sizeof(errors) / sizeof(errors[0]); i++)
+		for (received = 0; received < 2; received++) {
+			printf("%s: ", errno_text(errors[i]));
+			printf("%u before\n", native_room("eth1", errors[i]));
+		}
+	printf("in vain: ");
+	native_room_end("eth1", 1, -ENOSPC);
+	printf("\nnot in vain: ");
+	native_room_end("eth1", 1, 0);
 }
 
 static void busy(void)
@@ -281,7 +336,9 @@ static void word_for_word(void)
 		{ "what it says of itself", each_feature },
 		{ "pages", pages },
 		{ "the other end of a veth", other_ends },
+		{ "the other end is away", other_end_away },
 		{ "one that has refused", of_one_that_refused },
+		{ "room for its queues", room },
 		{ "another program is attached", busy },
 	};
 

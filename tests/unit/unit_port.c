@@ -242,6 +242,12 @@ static bool answer(const char *name, void *question)
 	case ETHTOOL_GCHANNELS:
 		*(struct ethtool_channels *)question = strcmp(name, "eth1") ? is.peers : is.queues;
 		return is.channels;
+	case ETHTOOL_SCHANNELS:
+		printf(", set to receive on %u", ((struct ethtool_channels *)question)->rx_count);
+		if (fails("set"))
+			return false;
+		is.queues = *(struct ethtool_channels *)question;
+		return true;
 	case ETHTOOL_GSSET_INFO:
 		if (count->sset_mask != 1 << ETH_SS_FEATURES)
 			abort();
@@ -353,11 +359,14 @@ static void look(const char *what)
 							: "another");
 		return;
 	}
-	printf("  = %s, %u, mtu %u, driver '%s', kind '%s', rx %u, tx %u of %u%s\n", port.name, port.ifindex, port.mtu,
-	       port.driver, port.kind, port.rx, port.tx, port.tx_most, port.combined ? ", combined" : "");
-	printf("  = program %d, above '%s'%s, peer '%s', mtu %u, tx %u, features %d%s%s%s%s\n", (int)port.program,
-	       port.above, port.above_filtered ? " filtered" : "", port.peer, port.peer_mtu, port.peer_tx,
-	       port.features, port.lro ? ", lro" : "", port.gro_hw ? ", gro" : "",
+	printf("  = %s, %u, mtu %u, driver '%s', kind '%s', rx %u", port.name, port.ifindex, port.mtu, port.driver,
+	       port.kind, port.rx);
+	if (port.rx_most)
+		printf(" of %u", port.rx_most);
+	printf(", tx %u of %u%s\n", port.tx, port.tx_most, port.combined ? ", combined" : "");
+	printf("  = program %d, above '%s'%s, peer '%s'%s, mtu %u, tx %u, features %d%s%s%s%s\n", (int)port.program,
+	       port.above, port.above_filtered ? " filtered" : "", port.peer, port.peer_is_away ? " away" : "",
+	       port.peer_mtu, port.peer_tx, port.features, port.lro ? ", lro" : "", port.gro_hw ? ", gro" : "",
 	       port.host_joins ? ", the host joins" : "", port.has_functions ? ", functions" : "");
 }
 
@@ -431,6 +440,39 @@ static void of_peers(void)
 	is.queues.max_tx = 7;
 	is.queues.combined_count = 0;
 	look("queues for each way");
+}
+
+static void receives(const char *what, unsigned int queues)
+{
+	unsigned int before;
+
+	printf("%s", what);
+	before = port_receive_on("eth1", queues);
+	printf("\n  = %u before\n", before);
+}
+
+static void of_queues(void)
+{
+	is.driver = "veth";
+	is.channels = true;
+	is.queues = (struct ethtool_channels){ .rx_count = 2, .tx_count = 3, .max_rx = 8, .max_tx = 8 };
+	receives("on all", 0);
+	CHECK(is.queues.tx_count == 3, "it sends from %u now", is.queues.tx_count);
+	receives("on all, as it does", 0);
+	receives("back", 2);
+	is.fails = "set";
+	receives("it does not let that be set", 0);
+	is.fails = NULL;
+	is.channels = false;
+	receives("it does not say on how many", 0);
+	is.channels = true;
+	is.driver = "veth2";
+	receives("no veth", 0);
+	is.driver = NULL;
+	receives("of no name", 0);
+	is.driver = "veth";
+	is.no_socket = true;
+	receives("no socket", 0);
 }
 
 static void of_features(void)
@@ -515,11 +557,10 @@ static void of_virtio(void)
 
 static void word_for_word(void)
 {
-	static const struct scene scenes[] = {
-		{ "none", none },	{ "netlink fails", netlink_fails }, { "links", of_links },
-		{ "peers", of_peers },	{ "features", of_features },	    { "drivers", of_drivers },
-		{ "virtio", of_virtio }
-	};
+	static const struct scene scenes[] = { { "none", none },	  { "netlink fails", netlink_fails },
+					       { "links", of_links },	  { "peers", of_peers },
+					       { "queues", of_queues },	  { "features", of_features },
+					       { "drivers", of_drivers }, { "virtio", of_virtio } };
 
 	shows_scenes(&shows, scenes, sizeof(scenes) / sizeof(scenes[0]), begin);
 }

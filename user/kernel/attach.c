@@ -91,7 +91,7 @@ static const char *why_not(const struct attachment *at, int err, bool frags, cha
 	case EACCES:
 		return "root, or " NEEDED_CAPABILITIES ", is needed";
 	}
-	if (at->mode == MODE_NATIVE && native_why_not(at->name, frags, text))
+	if (at->mode == MODE_NATIVE && native_why_not(at->name, err, frags, text))
 		return text;
 	switch (error_number(err)) {
 	case EOPNOTSUPP:
@@ -102,6 +102,26 @@ static const char *why_not(const struct attachment *at, int err, bool frags, cha
 	default:
 		return errno_text(err);
 	}
+}
+
+static int create_link(int root, int ifindex, enum attach_mode mode)
+{
+	LIBBPF_OPTS(bpf_link_create_opts, opts, .flags = mode == MODE_NATIVE ? XDP_FLAGS_DRV_MODE : XDP_FLAGS_SKB_MODE);
+	int fd = bpf_link_create(root, ifindex, BPF_XDP, &opts);
+
+	return fd < 0 ? -errno : fd;
+}
+
+static int create_link_with_room(const struct attachment *at, int root, int ifindex, enum attach_mode mode)
+{
+	int fd = create_link(root, ifindex, mode);
+	unsigned int before = fd < 0 && mode == MODE_NATIVE ? native_room(at->name, fd) : 0;
+
+	if (!before)
+		return fd;
+	fd = create_link(root, ifindex, mode);
+	native_room_end(at->name, before, fd < 0 ? fd : 0);
+	return fd;
 }
 
 static int attach_link(const struct context *context, struct attachment *at, int ifindex)
@@ -123,13 +143,10 @@ static int attach_link(const struct context *context, struct attachment *at, int
 	if (at->bare && at->mode == MODE_AUTO)
 		at->mode = MODE_SKB;
 	for (enum attach_mode mode = MODE_NATIVE; mode <= MODE_SKB && fd < 0; mode++) {
-		LIBBPF_OPTS(bpf_link_create_opts, opts,
-			    .flags = mode == MODE_NATIVE ? XDP_FLAGS_DRV_MODE : XDP_FLAGS_SKB_MODE);
-
 		if (at->mode != MODE_AUTO && at->mode != mode)
 			continue;
-		fd = bpf_link_create(root, ifindex, BPF_XDP, &opts);
-		err = fd < 0 ? -errno : 0;
+		fd = create_link_with_room(at, root, ifindex, mode);
+		err = fd < 0 ? fd : 0;
 		if (err_is(err, EBUSY) || err_is(err, EEXIST) || err_is(err, EPERM))
 			break;
 		if (err && at->mode == MODE_AUTO && mode == MODE_NATIVE)

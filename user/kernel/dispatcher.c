@@ -134,11 +134,17 @@ static int attach_behind(struct xdp_program *program, struct attachment *at, int
 {
 	enum attach_mode there = dispatcher_mode(ifindex);
 	bool any = at->mode == MODE_AUTO && there == MODE_AUTO;
+	unsigned int before;
 	int err;
 
 	if (at->mode == MODE_AUTO)
 		at->mode = any ? MODE_NATIVE : there;
 	err = xdp_program__attach(program, ifindex, libxdp_mode(at->mode), 0);
+	before = at->mode == MODE_NATIVE ? native_room(at->name, err) : 0;
+	if (before) {
+		err = xdp_program__attach(program, ifindex, libxdp_mode(at->mode), 0);
+		native_room_end(at->name, before, err);
+	}
 	if (err && !err_is(err, EBUSY) && any) {
 		native_missing(at->name, err, frags);
 		at->mode = MODE_SKB;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "kernel/drivers.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -99,6 +100,12 @@ static bool is_never(const struct port *port)
 	return false;
 }
 
+/* Of veth that says no more than that the other end has more queues. */
+static bool says_no_xdp(const struct port *port)
+{
+	return port->features >= 0 && !(port->features & PORT_XDP);
+}
+
 bool native_known(const struct host *host, const struct port *port)
 {
 	return port->features >= 0 || find(host, port);
@@ -123,11 +130,25 @@ unsigned int native_mtu(const struct host *host, const struct port *port, bool f
 
 #define SAYS(...) (snprintf(text, NATIVE_TEXT_MAX, __VA_ARGS__), true)
 
+/* What the other end of a veth has is not seen in another network namespace: the error tells. */
+static bool peer_refused(const struct port *port, int err, char text[NATIVE_TEXT_MAX])
+{
+	if (port->peer_is_away && err_is(err, ENOSPC))
+		return SAYS("its other end, in another network namespace, sends from more queues than it can receive on"
+			    " (%u)",
+			    port->rx_most);
+	return port->peer_is_away && err_is(err, ERANGE) &&
+	       SAYS("the MTU of its other end, in another network namespace, is too large");
+}
+
 static bool queues_refused(const struct port *port, unsigned int wants, char text[NATIVE_TEXT_MAX])
 {
-	if (wants & PEER_QUEUES && port->rx && port->peer_tx > port->rx)
-		return SAYS("its other end sends from %u queues, and it receives on %u: ethtool -L %s tx %u",
-			    port->peer_tx, port->rx, port->peer, port->rx);
+	/* attach sees to it that all receive. */
+	if (wants & PEER_QUEUES && port->rx_most && port->peer_tx > port->rx_most)
+		return SAYS("its other end sends from %u queues, and it can receive on %u: ethtool -L %s tx %u",
+			    port->peer_tx, port->rx_most, port->peer, port->rx_most);
+	if (wants & PEER_QUEUES && says_no_xdp(port) && port->rx >= port->rx_most)
+		return peer_refused(port, -ENOSPC, text);
 	if (wants & HALF_QUEUES && port->tx_most && 2 * port->tx > port->tx_most)
 		return SAYS("it uses %u of %u queues, and native mode wants as many again: ethtool -L %s %s %u",
 			    port->tx, port->tx_most, port->name, strcmp(port->driver, "gve") ? "combined" : "tx",
@@ -168,7 +189,9 @@ bool native_refused(const struct host *host, const struct port *port, bool frags
 	if (most && mtu > most)
 		return SAYS("%sMTU is %u, and its driver (%s) has at most %u in native mode",
 			    mtu == port->mtu ? "its " : "its other end's ", mtu, port->driver, most);
-	if (port->features >= 0 ? !(port->features & PORT_XDP) : is_never(port))
+	if (driver && driver->wants & PEER_QUEUES)
+		return false;
+	if (port->features >= 0 ? says_no_xdp(port) : is_never(port))
 		return SAYS("its driver (%s) has no XDP", port->driver[0] ? port->driver
 							  : port->kind[0] ? port->kind
 									  : "it has no name");
@@ -178,20 +201,21 @@ bool native_refused(const struct host *host, const struct port *port, bool frags
 }
 
 /* What was found by then: asked of a driver that has refused. */
-static bool refused_there(const char *ifname, bool frags, char text[NATIVE_TEXT_MAX])
+static bool refused_there(const char *ifname, int err, bool frags, char text[NATIVE_TEXT_MAX])
 {
 	struct host host;
 	struct port port;
 
 	host_look(&host);
-	return !port_look(&port, ifname) && native_refused(&host, &port, frags, text);
+	return !port_look(&port, ifname) &&
+	       (native_refused(&host, &port, frags, text) || peer_refused(&port, err, text));
 }
 
-bool native_why_not(const char *ifname, bool frags, char text[NATIVE_TEXT_MAX])
+bool native_why_not(const char *ifname, int err, bool frags, char text[NATIVE_TEXT_MAX])
 {
 	char why[NATIVE_TEXT_MAX];
 
-	return refused_there(ifname, frags, why) && SAYS("%.200s; --mode skb works", why);
+	return refused_there(ifname, err, frags, why) && SAYS("%.200s; --mode skb works", why);
 }
 
 void native_missing(const char *ifname, int err, bool frags)
@@ -199,7 +223,22 @@ void native_missing(const char *ifname, int err, bool frags)
 	char why[NATIVE_TEXT_MAX];
 
 	warn("%s: no native mode (%s), using skb: slower, and behind the driver", ifname,
-	     refused_there(ifname, frags, why) ? why : errno_text(err));
+	     refused_there(ifname, err, frags, why) ? why : errno_text(err));
+}
+
+unsigned int native_room(const char *ifname, int err)
+{
+	return err_is(err, ENOSPC) ? port_receive_on(ifname, 0) : 0;
+}
+
+void native_room_end(const char *ifname, unsigned int before, int err)
+{
+	if (err)
+		port_receive_on(ifname, before);
+	else
+		warn("%s: it receives on all of its queues from now on, and no longer on %u: native mode wants as many"
+		     " as its other end sends from",
+		     ifname, before);
 }
 
 const char *port_busy(const struct port *port, char text[NATIVE_TEXT_MAX])

@@ -38,6 +38,7 @@ static void find_queues(int fd, struct port *port)
 	if (!ask(fd, port->name, &queues))
 		return;
 	port->rx = queues.rx_count + queues.combined_count;
+	port->rx_most = queues.max_rx ?: queues.max_combined;
 	port->tx = queues.tx_count + queues.combined_count;
 	port->tx_most = queues.max_tx ?: queues.max_combined;
 	port->combined = queues.combined_count;
@@ -88,6 +89,24 @@ static bool has_feature(int fd, const char *name, const char *feature)
 	has->size = FEATURE_BLOCKS;
 	return number >= 0 && number < 32 * FEATURE_BLOCKS && ask(fd, name, has) &&
 	       has->features[number / 32].active >> number % 32 & 1;
+}
+
+unsigned int port_receive_on(const char *name, unsigned int n)
+{
+	struct ethtool_drvinfo driver = { .cmd = ETHTOOL_GDRVINFO };
+	struct ethtool_channels queues = { .cmd = ETHTOOL_GCHANNELS };
+	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	unsigned int before = 0;
+
+	if (ask(fd, name, &driver) && !strcmp(driver.driver, "veth") && ask(fd, name, &queues)) {
+		before = queues.rx_count;
+		queues.cmd = ETHTOOL_SCHANNELS;
+		queues.rx_count = n ?: queues.max_rx;
+		if (queues.rx_count == before || !ask(fd, name, &queues))
+			before = 0;
+	}
+	close_fd(fd);
+	return before;
 }
 
 static void find_driver(struct port *port)
@@ -145,7 +164,7 @@ static void find_device(struct port *port)
 struct links {
 	struct port *port;
 	unsigned int peer, above;
-	bool peer_is_away, found;
+	bool found;
 };
 
 static bool is_filtered(const struct nlattr *xdp, unsigned int *program)
@@ -178,7 +197,7 @@ static void take_port(struct links *links, const struct nlmsghdr *message)
 			links->peer = nl_attr_u32(attr);
 			break;
 		case IFLA_LINK_NETNSID:
-			links->peer_is_away = true;
+			port->peer_is_away = true;
 			break;
 		case IFLA_MASTER:
 			links->above = nl_attr_u32(attr);
@@ -219,7 +238,7 @@ static void take_link(void *arg, const struct nlmsghdr *message)
 		take_port(links, message);
 	else if (links->found && ifindex == links->above)
 		take_other(links, message, true);
-	else if (links->found && ifindex == links->peer && !links->peer_is_away)
+	else if (links->found && ifindex == links->peer && !links->port->peer_is_away)
 		take_other(links, message, false);
 }
 
@@ -229,8 +248,10 @@ static void find_peer(struct port *port)
 	struct port other = { 0 };
 	int fd;
 
-	if (strcmp(port->kind, "veth") != 0)
+	if (strcmp(port->kind, "veth") != 0) {
 		port->peer[0] = '\0';
+		port->peer_is_away = false;
+	}
 	if (!port->peer[0]) {
 		port->peer_mtu = 0;
 		return;
