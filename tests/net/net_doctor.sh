@@ -210,6 +210,46 @@ far() {
 	attaches native edge0
 }
 
+# Others than those who are root here have the other end: it is said in which mode they can send past the filter.
+gone_round() {
+	local mode words
+
+	need nsenter
+	veth 0
+	a_list
+	bloom load bad list
+	bloom attach edge0 --mode skb
+	lacks redirects status
+	bloom detach edge0
+	other_network
+	ip link set wire0 netns "${far:?}"
+	for mode in skb tc; do
+		words="edge0: packets that its other end, in another network namespace, redirects to it are not seen in $mode mode"
+		expect 0 "$XDP_BLOOM" attach edge0 --mode $mode
+		one_line "$words; native mode sees them"
+		expect 0 "$XDP_BLOOM" status
+		grep -qF "  $words" out || fail "status does not say it: $(cat out)"
+		says 0 note edge0 "${words#edge0: }"
+		says 0 ok edge0 "the filter is attached there already ($mode mode"
+		# As after a start of the machine.
+		rm -r "${XDP_BLOOM_BPFFS:?}"/*
+		[ $mode = skb ] || tc qdisc del dev edge0 clsact 2>/dev/null
+		expect 0 "$XDP_BLOOM" restore
+		grep -qF "$words" err || fail "restore does not say it: $(cat err)"
+		bloom detach edge0
+	done
+	expect 0 "$XDP_BLOOM" attach edge0
+	[ ! -s err ] || fail "it is said of native mode: $(cat err)"
+	lacks redirects status
+	lacks redirects doctor edge0
+}
+
+# lacks WORDS ARGS...
+lacks() {
+	expect 0 "$XDP_BLOOM" "${@:2}"
+	! grep -F "$1" out err || fail "$1, of $2"
+}
+
 # as CAPABILITIES COMMAND...
 as() {
 	local all=-all${1:+,+}${1//,/,+}
@@ -310,4 +350,4 @@ no_btf() {
 	umount /sys/kernel/btf
 }
 
-run_cases pair queues queues_away mtu "foreign xdpdrv" "foreign xdpgeneric" no_interface tap tun ppp bridge far rights bpffs state this_kernel no_btf
+run_cases pair queues queues_away mtu "foreign xdpdrv" "foreign xdpgeneric" no_interface tap tun ppp bridge far gone_round rights bpffs state this_kernel no_btf

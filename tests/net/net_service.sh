@@ -100,6 +100,22 @@ finds_the_same_number() {
 	stop
 }
 
+# What others can send past the filter where it attaches that again, its log says.
+says_what_is_not_seen() {
+	prepare
+	sed -i /attach/d conf
+	ready
+	bloom attach edge0 --mode skb
+	stop
+	other_network
+	ip link set wire0 netns "${far:?}"
+	# As after a start of the machine.
+	rm -r "${XDP_BLOOM_BPFFS:?}"/*
+	ready
+	heard "$log" 'edge0: packets that its other end, in another network namespace, redirects to it are not seen in skb mode'
+	stop
+}
+
 is_attached() {
 	! without_program "$1"
 }
@@ -702,6 +718,6 @@ grows() {
 	stop
 }
 
-run_cases grows starts_and_stops tells_who_is_busy only_one finds_interfaces "finds_interfaces --shared" finds_the_same_number tries_interfaces_again claims_no_filter gives_up_an_interface changes_slowly ends_bans ends_what_was_killed restores_without_watchers clock_is_set ends_bans_later starts_on_a_full_disk \
+run_cases grows starts_and_stops tells_who_is_busy only_one finds_interfaces "finds_interfaces --shared" finds_the_same_number says_what_is_not_seen tries_interfaces_again claims_no_filter gives_up_an_interface changes_slowly ends_bans ends_what_was_killed restores_without_watchers clock_is_set ends_bans_later starts_on_a_full_disk \
 	ends_bans_of_a_state_that_was_gone beside_a_load \
 	rotates rotates_later killed_at_start answers_prometheus with_few_rights damaged_state line_fails written_all_the_time counts_nothing

@@ -67,9 +67,10 @@ static int given_attach(struct context *context, const struct attach_options *o,
 	return 0;
 }
 
-static bool given_misses(const char *name, char text[DEVICE_TEXT_MAX])
+static bool given_misses(const char *name, enum attach_mode mode, char text[DEVICE_TEXT_MAX])
 {
-	snprintf(text, DEVICE_TEXT_MAX, "what is between the ports of %s is not seen", name);
+	snprintf(text, DEVICE_TEXT_MAX, "what is between the ports of %s is not seen in mode %s", name,
+		 attach_mode_names[mode]);
 	return does_miss;
 }
 

@@ -23,6 +23,7 @@
 #include "change/guard_needs.h"
 #include "change/ports.h"
 #include "change/revert_timer.h"
+#include "kernel/device.h"
 #include "kernel/generation.h"
 #include "kernel/match.h"
 #include "kernel/root.h"
@@ -146,6 +147,12 @@ static int given_one(const struct context *context, struct attachment *at)
 		at->mode = MODE_NATIVE;
 	filtered[filtered_n++] = *at;
 	return 0;
+}
+
+static bool given_round(const char *name, enum attach_mode mode, char text[DEVICE_TEXT_MAX])
+{
+	snprintf(text, DEVICE_TEXT_MAX, "%s is gone round", name);
+	return mode == MODE_SKB;
 }
 
 static int given_is(const struct context *context, const char *label, struct attachment *at)
@@ -438,8 +445,9 @@ static int read_ports(struct state *s, struct port_row **all, size_t *n)
 	return cannot_read("ports") ? -EIO : state_port_rows(s, all, n);
 }
 
-#define attach_may given_may
-#define attach_one given_one
+#define attach_may	  given_may
+#define attach_one	  given_one
+#define device_gone_round given_round
 static bool reserve; /* there is room that is kept */
 
 static void given_keep(const char *kept_in)

@@ -133,7 +133,7 @@ static void asked(const char *name)
 {
 	char text[DEVICE_TEXT_MAX];
 
-	printf("%s: %s\n", name, device_misses(name, text) ? text : "nothing is said");
+	printf("%s: %s\n", name, device_misses(name, MODE_NATIVE, text) ? text : "nothing is said");
 	if (is_open)
 		abort();
 }
@@ -160,6 +160,29 @@ static void kinds(void)
 		printf("%s, with a port, ", all[i]);
 		asked("edge9");
 	}
+}
+
+/* Of a pair, by modes. */
+static void pairs(void)
+{
+	static const char *const all[] = { "veth", "netkit", "vxlan", "veth1" };
+	char text[DEVICE_TEXT_MAX];
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+		for (int far = 0; far < 2; far++)
+			for (enum attach_mode mode = MODE_AUTO; mode <= MODE_TC; mode++) {
+				said_n = 0;
+				is_of(all[i], 2, far, -1);
+				printf("%s, %s, %s: %s; ", all[i], far ? "away" : "here", attach_mode_names[mode],
+				       device_misses("edge9", mode, text) ? text : "nothing is said");
+				puts(device_gone_round("edge9", mode, text) ? text : "nothing");
+			}
+	said_n = 0;
+	is_of("bridge", 2, true, -1);
+	printf("a bridge: %s\n", device_gone_round("edge9", MODE_SKB, text) ? text : "nothing");
+	dump_err = -ENOMEM;
+	is_of("veth", 2, true, -1);
+	printf("no memory: %s\n", device_gone_round("edge9", MODE_SKB, text) ? text : "nothing");
 }
 
 static void ipvlans(void)
@@ -224,9 +247,11 @@ static void begin(void)
 
 static void word_for_word(void)
 {
-	static const struct scene scenes[] = {
-		{ "kinds", kinds }, { "ipvlans", ipvlans }, { "ports", ports }, { "not known", not_known }
-	};
+	static const struct scene scenes[] = { { "kinds", kinds },
+					       { "pairs", pairs },
+					       { "ipvlans", ipvlans },
+					       { "ports", ports },
+					       { "not known", not_known } };
 
 	shows_scenes(&shows, scenes, sizeof(scenes) / sizeof(scenes[0]), begin);
 }

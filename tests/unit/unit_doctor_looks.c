@@ -50,7 +50,8 @@ static struct {
 static struct made_interface {
 	const char *name;
 	int may, header, look, behind;
-	const char *why; /* of may */
+	enum attach_mode mode; /* in which it is filtered */
+	const char *why;       /* of may */
 	bool bare, misses;
 	struct port port;
 } made[8];
@@ -178,7 +179,7 @@ static int given_is(const struct context *context, const char *label, struct att
 	const struct made_interface *m = named(label);
 
 	(void)context;
-	*at = (struct attachment){ .behind = (unsigned int)abs(m->behind) };
+	*at = (struct attachment){ .behind = (unsigned int)abs(m->behind), .mode = m->mode };
 	return m->behind < 0 ? -ENOENT : 0;
 }
 
@@ -197,10 +198,16 @@ static int given_look(struct port *port, const char *name)
 	return m->look ? because(m->look, "%s: there is none", name) : 0;
 }
 
-static bool given_misses(const char *name, char text[DEVICE_TEXT_MAX])
+static bool given_misses(const char *name, enum attach_mode mode, char text[DEVICE_TEXT_MAX])
 {
-	snprintf(text, DEVICE_TEXT_MAX, "its device hides something");
+	snprintf(text, DEVICE_TEXT_MAX, "its device hides something in %s mode", attach_mode_names[mode]);
 	return named(name)->misses;
+}
+
+static bool given_round(const char *name, enum attach_mode mode, char text[DEVICE_TEXT_MAX])
+{
+	snprintf(text, DEVICE_TEXT_MAX, "it is gone round in %s mode", attach_mode_names[mode]);
+	return named(name)->misses && mode != MODE_NATIVE;
 }
 
 static bool given_there(int ifindex)
@@ -266,6 +273,7 @@ static struct settings given_settings(struct state *state)
 #define link_header	   given_header
 #define port_look	   given_look
 #define device_misses	   given_misses
+#define device_gone_round  given_round
 #define if_nametoindex	   given_index
 #define if_nameindex()	   given_names()
 #define if_freenameindex   given_names_end
@@ -447,18 +455,21 @@ static void busy(void)
 	looks("a dispatcher elsewhere", NULL, 0, "none");
 	keeps[0] = (struct interface_info){ .name = "eth0", .match = MATCH_COMING(MATCH_SOURCE) };
 	keeps_n = 1;
+	made[0].misses = true;
 	looks("by tc it may be", NULL, 0, "none");
 }
 
 static void filtered(void)
 {
 	made[0] = (struct made_interface){
-		.name = "eth0", .may = -EEXIST, .why = "eth0: filtered already", .misses = true
+		.name = "eth0", .may = -EEXIST, .why = "eth0: filtered already", .misses = true, .mode = MODE_NATIVE
 	};
 	keeps[0] = (struct interface_info){ .name = "eth0" };
 	keeps[1] = (struct interface_info){ .name = "eth0", .match = MATCH_LEAVING(MATCH_DESTINATION) };
 	keeps_n = 2;
 	looks("it is the first", NULL, 0, "eth0 egress");
+	made[0].mode = MODE_SKB;
+	looks("in skb mode", NULL, 0, "eth0 egress");
 	made[0].behind = 2;
 	looks("it is not the first", NULL, 0, "eth0 egress");
 	made[0].behind = -1;

@@ -173,6 +173,11 @@ static int given_attach(const struct context *context, struct attachment *at)
 		    context == &its ? "" : ", elsewhere");
 }
 
+static void given_said(const struct attachment *at)
+{
+	step("said of %s, mode %d", at->name, at->mode);
+}
+
 static int given_ready(const struct context *context)
 {
 	return context == &its ? step("directories are made") : -EINVAL;
@@ -221,6 +226,7 @@ static void given_end(struct change *change)
 #define attachments_kept     given_kept
 #define kernel_ready	     given_ready
 #define attach_one	     given_attach
+#define attachment_warn	     given_said
 #define attachments_settle   given_settle
 #define kernel_live	     given_live
 #define agreement(state, g)  given_agreement(state, g)

@@ -131,6 +131,11 @@ static int given_one(const struct context *context, struct attachment *at)
 		    at->match);
 }
 
+static void given_said(const struct attachment *at)
+{
+	printf("  said of %s\n", at->name);
+}
+
 static int given_apply(struct state *state, struct live *live, struct guard *guard)
 {
 	if (state != its.state || live != &its.live)
@@ -203,6 +208,7 @@ static int given_forget(struct state *state, const char *name, bool leaves)
 #define attach_list	     given_list
 #define detach_at	     given_at
 #define attach_one	     given_one
+#define attachment_warn	     given_said
 #define attach_rename	     given_rename
 #define apply_if_needed	     given_apply
 #define guard_free	     given_free

@@ -14,6 +14,7 @@
 #include "base/out.h"
 #include "base/span.h"
 #include "change/agreement.h"
+#include "kernel/device.h"
 #include "kernel/pins.h"
 #include "observe/lines_down.h"
 #include "observe/overdue.h"
@@ -359,6 +360,12 @@ static bool given_refusal(const char *directory, char line[EVENT_LINE_MAX])
 	return w.event;
 }
 
+static bool given_round(const char *name, enum attach_mode mode, char text[DEVICE_TEXT_MAX])
+{
+	snprintf(text, DEVICE_TEXT_MAX, "%s is gone round in %s mode", name, attach_mode_names[mode]);
+	return mode == MODE_SKB;
+}
+
 #define live_open	       given_live
 #define live_close(of)	       given_live_close(of)
 #define pin_get		       given_pin
@@ -371,6 +378,7 @@ static bool given_refusal(const char *directory, char line[EVENT_LINE_MAX])
 #define state_interfaces       given_kept
 #define unfiltered(...)	       given_unfiltered(__VA_ARGS__)
 #define if_nametoindex	       given_index
+#define device_gone_round      given_round
 #define ports_kept_take	       given_ports
 #define ports_kept_free	       given_ports_free
 #define ports_compare	       given_compare

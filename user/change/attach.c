@@ -14,6 +14,7 @@
 #include "change/home.h"
 #include "change/ports.h"
 #include "change/revert_timer.h"
+#include "kernel/device.h"
 #include "kernel/generation.h"
 #include "kernel/match.h"
 #include "kernel/root.h"
@@ -828,6 +829,14 @@ void attach_complete(const struct change *change)
 	free(kept);
 }
 
+void attachment_warn(const struct attachment *at)
+{
+	char misses[DEVICE_TEXT_MAX];
+
+	if (!MATCH_LEAVES(at->match) && device_gone_round(at->name, at->mode, misses))
+		warn("%s: %s", at->name, misses);
+}
+
 int attachments_settle(const struct context *context, struct state *state)
 {
 	struct attachment *kept;
@@ -849,6 +858,8 @@ static int restore_interfaces(struct change *change, size_t *missing)
 
 	for (size_t i = 0; i < n && !err; i++) {
 		status = attach_settle(change->context, &list[i], true) ?: attach_one(change->context, &list[i]);
+		if (!status)
+			attachment_warn(&list[i]);
 		if (!status || err_is(status, EEXIST))
 			continue;
 		*missing += 1;

@@ -51,6 +51,9 @@ int detach_labels(const struct context *context, const char *name, const struct 
 /* Of those that were left in two modes by a command that was killed, the one that is kept stays. */
 int attachments_settle(const struct context *context, struct state *state);
 
+/* Says of one that was just attached what others can send past the filter in its mode. */
+void attachment_warn(const struct attachment *at);
+
 /* By labels (base/label.h); without: all. *stopped: filtering has stopped; with -errno returned, it may come back
  * later. */
 int detach_interfaces(const struct context *context, char *const *labels, int n, bool *stopped);

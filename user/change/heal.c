@@ -96,6 +96,8 @@ static int attach_again(const struct context *context, struct held *held, struct
 		*any = true;
 		if (is)
 			err = is;
+		else
+			attachment_warn(&at);
 	}
 	held_forget_detached(held);
 	return err;

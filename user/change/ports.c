@@ -381,7 +381,11 @@ void ports_attach(struct change *change)
 		for (size_t j = 0; j < rows_n; j++)
 			port = port ||
 			       (!strcmp(rows[j].name, list[i].name) && rows[j].leaves == MATCH_LEAVES(list[i].match));
-		err = port && !list[i].until ? attach_one(change->context, &list[i]) : 0;
+		if (!port || list[i].until)
+			continue;
+		err = attach_one(change->context, &list[i]);
+		if (!err)
+			attachment_warn(&list[i]);
 		if (err_is(err, EEXIST) || err_is(err, ENODEV))
 			err = 0;
 		else if (err && !err_is(err, ENOMEM))

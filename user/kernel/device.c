@@ -73,7 +73,23 @@ static void take(void *arg, const struct nlmsghdr *message)
 			 d->ports[0] ? ", " : "", name);
 }
 
-static bool describe(const struct device *d, char text[DEVICE_TEXT_MAX])
+/*
+ * Who redirects a packet (tc's mirred, nft's fwd) leaves a mark on it, by which the kernel calls no program of skb mode
+ * any more; by way of an ifb another one, by which it calls none of tc. A pair hands on both.
+ */
+static bool is_gone_round(const struct device *d, enum attach_mode mode, char text[DEVICE_TEXT_MAX])
+{
+	bool veth = !strcmp(d->kind, "veth");
+
+	if (!d->far || (!veth && strcmp(d->kind, "netkit") != 0) || (mode != MODE_SKB && mode != MODE_TC))
+		return false;
+	snprintf(text, DEVICE_TEXT_MAX,
+		 "packets that its other end, in another network namespace, redirects to it are not seen in %s mode%s",
+		 attach_mode_names[mode], veth ? "; native mode sees them" : "");
+	return true;
+}
+
+static bool describe(const struct device *d, enum attach_mode mode, char text[DEVICE_TEXT_MAX])
 {
 	char ports[sizeof(d->ports) + 32], below[IF_NAMESIZE] = "";
 
@@ -108,19 +124,33 @@ static bool describe(const struct device *d, char text[DEVICE_TEXT_MAX])
 		snprintf(text, DEVICE_TEXT_MAX,
 			 "only its own share of what %s receives is seen here; attach to %s for all", below, below);
 	else
-		return false;
+		return is_gone_round(d, mode, text);
 	return true;
 }
 
-bool device_misses(const char *ifname, char text[DEVICE_TEXT_MAX])
+static bool look(const char *ifname, struct device *d)
 {
-	struct device d = { .index = (int)if_nametoindex(ifname) };
 	struct nl_socket *socket;
-	bool misses;
+	int err;
 
-	if (!d.index || netlink_open(&socket, NETLINK_ROUTE, 0, 0))
+	*d = (struct device){ .index = (int)if_nametoindex(ifname) };
+	if (!d->index || netlink_open(&socket, NETLINK_ROUTE, 0, 0))
 		return false;
-	misses = !netlink_dump(socket, RTM_GETLINK, NULL, sizeof(struct ifinfomsg), take, &d) && describe(&d, text);
+	err = netlink_dump(socket, RTM_GETLINK, NULL, sizeof(struct ifinfomsg), take, d);
 	nl_close(socket);
-	return misses;
+	return !err;
+}
+
+bool device_misses(const char *ifname, enum attach_mode mode, char text[DEVICE_TEXT_MAX])
+{
+	struct device d;
+
+	return look(ifname, &d) && describe(&d, mode, text);
+}
+
+bool device_gone_round(const char *ifname, enum attach_mode mode, char text[DEVICE_TEXT_MAX])
+{
+	struct device d;
+
+	return (mode == MODE_SKB || mode == MODE_TC) && look(ifname, &d) && is_gone_round(&d, mode, text);
 }

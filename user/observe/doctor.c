@@ -212,20 +212,25 @@ static void look_at_state(const struct context *context, const struct host *host
 /* --- An interface ----------------------------------------------------------------------------------------------------
  */
 
-void doctor_mode(const struct host *host, const struct port *port, bool frags, struct findings *found)
+enum attach_mode doctor_mode(const struct host *host, const struct port *port, bool frags, struct findings *found)
 {
 	unsigned int most = native_mtu(host, port, frags);
 	char why[NATIVE_TEXT_MAX];
 
-	if (native_refused(host, port, frags, why))
+	if (native_refused(host, port, frags, why)) {
 		NOTE(port->name, "skb mode, slower and behind the driver: %s", why);
-	else if (!native_known(host, port))
+		return MODE_SKB;
+	}
+	if (!native_known(host, port)) {
 		NOTE(port->name, "native mode if its driver (%s) has it, which this kernel does not say; else skb mode",
 		     port->driver[0] ? port->driver : "of no name");
-	else if (most)
+		return MODE_AUTO;
+	}
+	if (most)
 		OK(port->name, "native mode (%s, MTU %u of at most %u)", port->driver, port->mtu, most);
 	else
 		OK(port->name, "native mode (%s, MTU %u)", port->driver, port->mtu);
+	return MODE_NATIVE;
 }
 
 /* "eth0: reason": the name stands there already. */
@@ -268,24 +273,28 @@ static void look_at_bare(const struct port *port, bool try, struct findings *fou
 static void look_at_filtered(const struct context *context, const char *name, unsigned int match, const char *said,
 			     struct findings *found)
 {
-	bool leaves = MATCH_LEAVES(match);
+	bool leaves = MATCH_LEAVES(match), seen;
+	char label[LABEL_MAX], misses[DEVICE_TEXT_MAX];
 	struct attachment is;
-	char label[LABEL_MAX];
 
 	label_of(label, name, match);
-	if (!attach_is(context, label, &is) && is.behind)
+	seen = !attach_is(context, label, &is);
+	if (seen && is.behind)
 		NOTE(label,
 		     "%u other programs are asked before the filter, and may let %s what is banned: 'bpftool net"
 		     " show dev %s' names them; to be the first again: 'detach %s --%s' and 'attach' it",
 		     is.behind, leaves ? "out" : "in", name, name, leaves ? "egress" : "ingress");
 	else
 		OK(label, "%s", without_name(said, name));
+	if (seen && !leaves && device_gone_round(name, is.mode, misses))
+		NOTE(label, "%s", misses);
 }
 
 static void look_at_interface(const struct context *context, const struct host *host, const char *name,
 			      unsigned int match, bool frags, bool try, struct findings *found)
 {
 	struct attachment at = { .match = match };
+	enum attach_mode mode = MODE_AUTO;
 	char misses[DEVICE_TEXT_MAX];
 	struct port port;
 	bool bare = false;
@@ -304,15 +313,16 @@ static void look_at_interface(const struct context *context, const struct host *
 		PROBLEM(name, "%s", without_name(reason(err), name));
 		return;
 	}
-	if (MATCH_BY_TC(match))
+	if (MATCH_BY_TC(match)) {
 		OK(name, "tc mode, as it was to be");
-	else if (port.program || port.above_filtered)
+		mode = MODE_TC;
+	} else if (port.program || port.above_filtered)
 		look_at_busy(&port, found);
 	else if (bare)
 		look_at_bare(&port, try, found);
 	else
-		doctor_mode(host, &port, frags, found);
-	if (device_misses(name, misses))
+		mode = doctor_mode(host, &port, frags, found);
+	if (device_misses(name, mode, misses))
 		NOTE(name, "%s", misses);
 }
 

@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "kernel/attachment.h"
+
 struct context;
 struct host;
 struct port;
@@ -34,6 +36,7 @@ void doctor(const struct context *context, char *const *names, int n, struct fin
 void doctor_host(const struct host *host, struct findings *found);
 /* jitted: is the program that was tried? -1: none was. */
 void doctor_jit(const struct host *host, int jitted, struct findings *found);
-void doctor_mode(const struct host *host, const struct port *port, bool frags, struct findings *found);
+/* The mode that attach will take, as far as that can be told; MODE_AUTO: it cannot. */
+enum attach_mode doctor_mode(const struct host *host, const struct port *port, bool frags, struct findings *found);
 
 #endif

@@ -39,13 +39,18 @@ static bool is_detecting(const struct context *context)
 	return is;
 }
 
+static bool misses_some(const struct attachment *at, char misses[DEVICE_TEXT_MAX])
+{
+	return !MATCH_LEAVES(at->match) && device_misses(at->name, at->mode, misses);
+}
+
 static int report(const struct context *context, const struct attachment *done, int n)
 {
 	char name[IF_NAMESIZE], misses[DEVICE_TEXT_MAX], unseen[UNSEEN_TEXT_MAX];
 	json_t *array;
 
 	for (int i = 0; i < n; i++)
-		if (!MATCH_LEAVES(done[i].match) && device_misses(done[i].name, misses))
+		if (misses_some(&done[i], misses))
 			warn("%s: %s", done[i].name, misses);
 	if (*detector_unseen(unseen, done, (size_t)n) && is_detecting(context))
 		warn("the detector sees nothing of %s: " UNSEEN_WHY, unseen);
@@ -58,14 +63,12 @@ static int report(const struct context *context, const struct attachment *done, 
 	}
 	array = json_array();
 	for (int i = 0; i < n; i++)
-		json_array_append_new(
-			array,
-			json_pack("{s:o, s:s, s:s, s:s, s:b, s:o}", "name", out_text(done[i].name), "mode",
-				  attach_mode_names[done[i].mode], "match", match_names[MATCH_OF(done[i].match)],
-				  "direction", direction_names[MATCH_LEAVES(done[i].match)], "shared", done[i].shared,
-				  "misses",
-				  !MATCH_LEAVES(done[i].match) && device_misses(done[i].name, misses) ? out_text(misses)
-												      : json_null()));
+		json_array_append_new(array, json_pack("{s:o, s:s, s:s, s:s, s:b, s:o}", "name", out_text(done[i].name),
+						       "mode", attach_mode_names[done[i].mode], "match",
+						       match_names[MATCH_OF(done[i].match)], "direction",
+						       direction_names[MATCH_LEAVES(done[i].match)], "shared",
+						       done[i].shared, "misses",
+						       misses_some(&done[i], misses) ? out_text(misses) : json_null()));
 	return out_json(context, array);
 }
 

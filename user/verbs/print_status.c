@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/span.h"
 #include "sets/address.h"
+#include "kernel/device.h"
 #include "observe/documents.h"
 #include "verbs/status.h"
 #include "verbs/verbs.h"
@@ -22,7 +23,7 @@ static double loaded_seconds(const struct status *s)
 
 static void interfaces_text(const struct status *s)
 {
-	char name[IF_NAMESIZE], behind[BEHIND_TEXT_MAX];
+	char name[IF_NAMESIZE], behind[BEHIND_TEXT_MAX], misses[DEVICE_TEXT_MAX];
 	int n = 0;
 
 	printf("interfaces  ");
@@ -39,6 +40,10 @@ static void interfaces_text(const struct status *s)
 			       " dev %s\n",
 			       clean_copy(name, sizeof(name), s->on[i].name),
 			       MATCH_LEAVES(s->on[i].match) ? "out" : "in", name);
+	for (size_t i = 0; i < s->on_n; i++)
+		if (!s->on[i].gone && !s->on[i].moved && !MATCH_LEAVES(s->on[i].match) &&
+		    device_gone_round(s->on[i].name, s->on[i].mode, misses))
+			printf("            %s: %s\n", clean_copy(name, sizeof(name), s->on[i].name), misses);
 }
 
 static void packets_text(const struct status *s)
