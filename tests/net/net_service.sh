@@ -662,6 +662,46 @@ written_all_the_time() {
 	stop
 }
 
+# begin_flapping: the other end of edge0 is in another network namespace, down and up without pause, some thousand times a second.
+begin_flapping() {
+	other_network
+	ip link set wire0 netns "$far"
+	nsenter --net="/proc/$far/ns/net" python3 - wire0 <<-'PYTHON' &
+		import fcntl, socket, struct, sys
+
+		asks = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+		name = sys.argv[1].encode()
+		(flags,) = struct.unpack_from("H", fcntl.ioctl(asks, 0x8913, struct.pack("16s24x", name)), 16)
+		while True:
+		    for now in flags & ~1, flags | 1:
+		        fcntl.ioctl(asks, 0x8914, struct.pack("16sH22x", name, now))
+	PYTHON
+	flapper=$!
+}
+
+# Of an interface whose other end somebody has the kernel speaks as often as he likes: nothing waits for that.
+spoken_of_all_the_time() {
+	local far flapper number
+
+	need nsenter
+	prepare
+	for number in {1..20}; do
+		veth "$number"
+	done
+	bloom attach edge{1..20}
+	ready
+	begin_flapping
+	ip link del edge1
+	veth 1
+	wait_until "the filter on what comes meanwhile" is_attached edge1
+	kill -HUP "$service_pid"
+	heard "$notes" RELOADING=1
+	kill "$flapper"
+	end_of "$flapper"
+	kill "$far"
+	stop
+}
+
 is_last() {
 	"$XDP_BLOOM" test 203.0.113.16 | grep -q "banned by theirs"
 }
@@ -720,4 +760,4 @@ grows() {
 
 run_cases grows starts_and_stops tells_who_is_busy only_one finds_interfaces "finds_interfaces --shared" finds_the_same_number says_what_is_not_seen tries_interfaces_again claims_no_filter gives_up_an_interface changes_slowly ends_bans ends_what_was_killed restores_without_watchers clock_is_set ends_bans_later starts_on_a_full_disk \
 	ends_bans_of_a_state_that_was_gone beside_a_load \
-	rotates rotates_later killed_at_start answers_prometheus with_few_rights damaged_state line_fails written_all_the_time counts_nothing
+	rotates rotates_later killed_at_start answers_prometheus with_few_rights damaged_state line_fails spoken_of_all_the_time written_all_the_time counts_nothing

@@ -479,9 +479,9 @@ static void given_observer_look(struct observer *observer)
 
 /* --- for how long, and on what, it waits --- */
 
-static int64_t given_arrivals_due(const struct arrivals *arrivals)
+static int64_t given_arrivals_due(const struct arrivals *arrivals, int64_t now)
 {
-	is(!arrivals || arrivals == PIECE(arrivals, ARRIVALS_IS));
+	is((!arrivals || arrivals == PIECE(arrivals, ARRIVALS_IS)) && now == now_ms);
 	return parts.due[ARRIVALS];
 }
 
@@ -539,10 +539,10 @@ static int given_reload_fd(const struct reload *reload)
 	return FD_FILE;
 }
 
-static int given_arrivals_fd(const struct arrivals *arrivals)
+static int given_arrivals_fd(const struct arrivals *arrivals, int64_t now)
 {
-	is(arrivals == PIECE(arrivals, ARRIVALS_IS));
-	return FD_LINK;
+	is(arrivals == PIECE(arrivals, ARRIVALS_IS) && now == now_ms);
+	return among(parts.yes, "rests") ? -1 : FD_LINK;
 }
 
 static int given_errands_fd(const struct errands *errands)
@@ -572,9 +572,9 @@ static bool given_reload_read(struct reload *reload, int64_t now)
 	return says_yes("reload_read");
 }
 
-static void given_arrivals_read(struct arrivals *arrivals)
+static void given_arrivals_read(struct arrivals *arrivals, int64_t now)
 {
-	is(arrivals == PIECE(arrivals, ARRIVALS_IS));
+	is(arrivals == PIECE(arrivals, ARRIVALS_IS) && now == now_ms);
 	word("arrivals_read");
 }
 

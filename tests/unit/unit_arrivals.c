@@ -59,7 +59,9 @@ static struct {
 	int err;
 } reads[MOST];
 static size_t read_next, reads_n;
-static int taken; /* what the state says of ports, and is not freed */
+static bool endless;		     /* the last of them comes again and again */
+static unsigned int received, asked; /* messages that were read, and how often it was asked what is attached */
+static int taken;		     /* what the state says of ports, and is not freed */
 
 static void expects(bool holds, const char *what)
 {
@@ -94,7 +96,8 @@ static ssize_t given_receive(const struct nl_socket *socket, void *room, size_t 
 	errno = EAGAIN;
 	if (i == reads_n)
 		return -1;
-	read_next++;
+	received++;
+	read_next += !endless || i + 1 < reads_n;
 	errno = reads[i].err;
 	if (reads[i].err)
 		return -1;
@@ -125,6 +128,7 @@ static bool given_other(const char *name, char own_is[IF_NAMESIZE])
 static int given_attached(const struct context *context, struct attachment **list, size_t *n)
 {
 	expects(context == &own_context, "its interfaces");
+	asked++;
 	*list = NULL;
 	*n = 0;
 	if (attach_err)
@@ -350,10 +354,11 @@ static void left(void)
 {
 	bool open = arrivals_left_open(a, now_ms);
 
-	if (arrivals_due(a) == INT64_MAX)
+	if (arrivals_due(a, now_ms) == INT64_MAX)
 		line("%s open, nothing is tried again", open ? "left" : "nothing");
 	else
-		line("%s open, again in %lld", open ? "left" : "nothing", (long long)(arrivals_due(a) - now_ms));
+		line("%s open, again in %lld", open ? "left" : "nothing",
+		     (long long)(arrivals_due(a, now_ms) - now_ms));
 }
 
 /* Which of them restore could not attach. */
@@ -390,12 +395,18 @@ static struct nlmsghdr *last(void)
 	return (struct nlmsghdr *)reads[reads_n].bytes;
 }
 
-static void reads_now(void)
+static void all_read(void)
 {
-	arrivals_read(a);
 	expects(read_next == reads_n, "all is read");
 	memset(reads, 0, sizeof(reads));
 	read_next = reads_n = 0;
+	a->rested = 0; /* but for without_pause() each is the only one */
+}
+
+static void reads_now(void)
+{
+	arrivals_read(a, now_ms);
+	all_read();
 	came();
 }
 
@@ -572,7 +583,7 @@ static void there(void)
 	keep("eth0", MATCH_SOURCE);
 	keep("eth1", MATCH_SOURCE);
 	attach("eth1", MATCH_SOURCE);
-	line("fd %d", arrivals_fd(a));
+	line("fd %d", arrivals_fd(a, now_ms));
 	count();
 	expect();
 	came();
@@ -674,7 +685,7 @@ static void again(void)
 	came();
 	for (int i = 0; i < 8; i++) {
 		left();
-		after(arrivals_due(a) - now_ms);
+		after(arrivals_due(a, now_ms) - now_ms);
 	}
 	left();
 	/* The disk has become full, and has room again. */
@@ -891,9 +902,8 @@ static void in_vain(void)
 	link_is("eth0", 5);
 	message(RTM_NEWLINK, "eth0");
 	reads_n++;
-	arrivals_read(a);
-	memset(reads, 0, sizeof(reads));
-	read_next = reads_n = 0;
+	arrivals_read(a, now_ms);
+	all_read();
 	left();
 	unfiltered_are();
 	came();
@@ -934,6 +944,72 @@ static void in_vain(void)
 	unfiltered_are();
 }
 
+/* What the service does, for so long, with the time that it takes at each turn. */
+static void turns(int64_t ms, int64_t each)
+{
+	for (int64_t until = now_ms + ms; now_ms < until;) {
+		if (arrivals_fd(a, now_ms) < 0) {
+			now_ms = arrivals_due(a, now_ms);
+			continue;
+		}
+		received = asked = 0;
+		arrivals_read(a, now_ms);
+		line("%u messages are read, and it looked %u times", received, asked);
+		now_ms += each;
+	}
+}
+
+/* Whoever has the other end of one takes it up and down. */
+static void without_pause(void)
+{
+	keep("eth0", MATCH_SOURCE);
+	keep("eth1", MATCH_SOURCE);
+	link_is("eth0", 3);
+	attach("eth0", MATCH_SOURCE);
+	expect();
+	endless = true;
+	message(RTM_NEWLINK, "eth0");
+	reads_n++;
+	turns(1000, 1);
+	line("a second later");
+	now_ms += 1000;
+	turns(200, 20);
+	line("a turn takes long");
+	turns(2000, 150);
+	line("what is due besides is not late");
+	link_is("eth1", 4);
+	left();
+	a->retry.at = now_ms + 1;
+	now_ms = arrivals_due(a, now_ms);
+	came();
+	left();
+	line("no more");
+	endless = false;
+	reads_now();
+	line("fd %d", arrivals_fd(a, now_ms));
+	left();
+	line("messages are lost without end");
+	endless = true;
+	reads[reads_n++].err = ENOBUFS;
+	turns(50, 10);
+	line("and then there are more than are read at once");
+	read_next = 0;
+	message(RTM_NEWLINK, "lo");
+	reads_n++;
+	turns(10, 10);
+	came();
+	link_is("eth1", 5);
+	turns(120, 200);
+	came();
+	line("until all are read");
+	endless = false;
+	link_is("eth1", 6);
+	reads_now();
+	link_is("eth1", 7);
+	news_of("lo");
+	news_of("eth1");
+}
+
 static void not_open(void)
 {
 	open_err = -EMFILE;
@@ -954,11 +1030,17 @@ static void word_for_word(void)
 	static const struct {
 		const char *name;
 		void (*happens)(void);
-	} each[] = { { "one comes", comes },	   { "the same number", same_number },
-		     { "one is there", there },	   { "messages", messages },
-		     { "tried again", again },	   { "not read", not_read },
-		     { "what follows", followed }, { "ports", ports },
-		     { "in vain", in_vain },	   { "other names", by_other_name },
+	} each[] = { { "one comes", comes },
+		     { "the same number", same_number },
+		     { "one is there", there },
+		     { "messages", messages },
+		     { "tried again", again },
+		     { "not read", not_read },
+		     { "what follows", followed },
+		     { "ports", ports },
+		     { "in vain", in_vain },
+		     { "other names", by_other_name },
+		     { "without pause", without_pause },
 		     { "not open", not_open } };
 
 	for (size_t i = 0; i < sizeof(each) / sizeof(each[0]); i++) {

@@ -28,11 +28,20 @@
 #define OPEN_AGAIN_MAX 600000
 #define FULL_AGAIN_MAX 20000 /* with a full disk: nobody tells that there is room */
 
+/*
+ * Who has the other end of one, as a container has, makes the kernel speak of it as often as he likes: that takes the
+ * service from nobody else. A few looks in a row are usual.
+ */
+#define LOOK_MS 100 /* at length no more than one in so long */
+#define USUAL	8
+#define READS	1024 /* messages that are read before one look: some ms */
+
 struct expected {
 	char name[IF_NAMESIZE];
 	unsigned int match;    /* as in struct attachment */
 	unsigned int reported; /* the interface's number when it was reported */
 	unsigned int in_vain;  /* and when restore could not attach it */
+	bool heard;	       /* the kernel has spoken of it since it was looked at */
 };
 
 struct arrivals {
@@ -48,6 +57,8 @@ struct arrivals {
 	bool scoped;		 /* so have lists that ask for interfaces */
 	int failed;		 /* to follow, with that errno; 0: it did not */
 	struct nl_socket *socket;
+	bool lost;	/* messages were, or may be as long as there are more */
+	int64_t rested; /* ms of CLOCK_MONOTONIC: not read before that */
 	bool came;
 	struct retry retry;
 };
@@ -76,39 +87,44 @@ void arrivals_close(struct arrivals *a)
 	free(a);
 }
 
-int arrivals_fd(const struct arrivals *a)
+int arrivals_fd(const struct arrivals *a, int64_t now)
 {
-	return nl_fd(a->socket);
+	return a->rested > now ? -1 : nl_fd(a->socket);
 }
 
-/* -errno: that is not known. */
-static int is_attached(const struct arrivals *a, const struct expected *e)
-{
+/* What is filtered; with an error nothing is known. */
+struct attached {
 	struct attachment *list;
-	bool found;
 	size_t n;
-	int err = attach_list(a->context, &list, &n);
+	int err;
+};
 
-	if (err)
-		return err; /* do not report it */
-	found = is_filtered(list, n, e->name, e->match);
-	free(list);
-	return found;
+static struct attached look(const struct arrivals *a)
+{
+	struct attached on;
+
+	on.err = attach_list(a->context, &on.list, &on.n);
+	return on;
+}
+
+static bool may_be_attached(const struct attached *on, const struct expected *e)
+{
+	return on->err || is_filtered(on->list, on->n, e->name, e->match);
 }
 
 /*
  * Its number, where it is there and not attached, or else 0. Once it was gone or attached, whatever comes has come
  * anew: the kernel gives a number again, and an interface takes it along to another namespace and back.
  */
-static unsigned int is_open(const struct arrivals *a, struct expected *e, bool other)
+static unsigned int is_open(const struct attached *on, struct expected *e, bool other)
 {
 	unsigned int number = if_nametoindex(e->name);
-	int on = number ? is_attached(a, e) : 0;
+	bool is = number && may_be_attached(on, e);
 
 	/* Whatever changes the state puts its own name there, where it is remembered by another. */
-	if (!number || (on > 0 && !other))
+	if (!number || (is && !on->err && !other))
 		e->reported = e->in_vain = 0;
-	return on ? 0 : number;
+	return is ? 0 : number;
 }
 
 /*
@@ -126,22 +142,36 @@ static void follow(struct arrivals *a)
 }
 
 /* name: the interface's own. NULL: any. */
-static void on_link(struct arrivals *a, const char *name)
+static void hear(struct arrivals *a, const char *name)
 {
+	for (size_t i = 0; i < a->n; i++) {
+		struct expected *e = &a->expected[i];
+
+		e->heard = e->heard || !name || !strcmp(name, e->name);
+	}
+}
+
+/* At those of which the kernel has spoken, and at those that are remembered by another name: it says their own. */
+static void look_at_heard(struct arrivals *a)
+{
+	struct attached on = look(a);
+
 	for (size_t i = 0; i < a->n; i++) {
 		struct expected *e = &a->expected[i];
 		char own[IF_NAMESIZE];
 		bool other = is_other_name(e->name, own);
 		unsigned int number;
 
-		if (name && strcmp(name, other ? own : e->name) != 0)
+		if (!e->heard && !other)
 			continue;
-		number = other ? if_nametoindex(e->name) : is_open(a, e, other);
+		e->heard = false;
+		number = other ? if_nametoindex(e->name) : is_open(&on, e, other);
 		if (!number || number == e->reported)
 			continue;
 		e->reported = number;
 		a->came = true;
 	}
+	free(on.list);
 }
 
 /* Another may have its name, or its number, already. */
@@ -254,7 +284,8 @@ int arrivals_expect(struct arrivals *a, struct state *state)
 	free(a->expected);
 	a->expected = expected;
 	a->n = n;
-	on_link(a, NULL); /* one may have come before we looked */
+	hear(a, NULL); /* one may have come before we looked */
+	look_at_heard(a);
 	on_ports(a);
 	return 0;
 }
@@ -274,24 +305,44 @@ static void on_message(struct arrivals *a, const struct nlmsghdr *message)
 		return;
 	nl_each (attr, message, sizeof(*link)) {
 		if (nl_attr_type(attr) == IFLA_IFNAME && nl_attr_is_text(attr))
-			on_link(a, nl_attr_text(attr));
+			hear(a, nl_attr_text(attr));
 	}
 }
 
-void arrivals_read(struct arrivals *a)
+/* False: there are no more. */
+static bool read_some(struct arrivals *a)
 {
 	char buf[16384] __attribute__((aligned(NLMSG_ALIGNTO)));
-	ssize_t got;
+	ssize_t got = nl_receive(a->socket, buf, sizeof(buf));
+	bool lost = got < 0 && errno == ENOBUFS;
+	int left = (int)got;
 
+	for (const struct nlmsghdr *m = (struct nlmsghdr *)buf; nl_ok(m, left); m = nl_next(m, &left))
+		on_message(a, m);
+	a->lost = a->lost || lost;
+	return got > 0 || lost;
+}
+
+static void rest(struct arrivals *a, int64_t now)
+{
+	int64_t usual = now - USUAL * LOOK_MS;
+
+	a->rested = (a->rested > usual ? a->rested : usual) + LOOK_MS;
+}
+
+void arrivals_read(struct arrivals *a, int64_t now)
+{
+	bool more = true;
+
+	rest(a, now);
 	/* Whoever it is from, it only makes us look. */
-	while ((got = nl_receive(a->socket, buf, sizeof(buf))) > 0 || (got < 0 && errno == ENOBUFS)) {
-		int left = (int)got;
-
-		if (got < 0) /* messages were lost */
-			on_link(a, NULL);
-		for (const struct nlmsghdr *m = (struct nlmsghdr *)buf; nl_ok(m, left); m = nl_next(m, &left))
-			on_message(a, m);
-	}
+	for (int i = 0; i < READS && more; i++)
+		more = read_some(a);
+	if (a->lost)
+		hear(a, NULL);
+	/* Until all that wait were read the kernel does not say again that it loses some. */
+	a->lost = a->lost && more;
+	look_at_heard(a);
 	/* Whatever it was: that one has gone is said of it by its number alone. */
 	follow(a);
 	on_ports(a);
@@ -299,6 +350,7 @@ void arrivals_read(struct arrivals *a)
 
 bool arrivals_left_open(struct arrivals *a, int64_t now)
 {
+	struct attached on = look(a);
 	uint64_t due = ports_due(a);
 	bool open = due;
 
@@ -308,7 +360,7 @@ bool arrivals_left_open(struct arrivals *a, int64_t now)
 	for (size_t i = 0; i < a->n; i++) {
 		struct expected *e = &a->expected[i];
 		char own[IF_NAMESIZE];
-		unsigned int number = is_open(a, e, is_other_name(e->name, own));
+		unsigned int number = is_open(&on, e, is_other_name(e->name, own));
 
 		if (!number)
 			continue;
@@ -316,6 +368,7 @@ bool arrivals_left_open(struct arrivals *a, int64_t now)
 			e->in_vain = number;
 		open = true;
 	}
+	free(on.list);
 	a->retry.most = reserve_is_needed(a->context->state) ? FULL_AGAIN_MAX : OPEN_AGAIN_MAX;
 	if (open)
 		retry_later(&a->retry, now);
@@ -324,9 +377,9 @@ bool arrivals_left_open(struct arrivals *a, int64_t now)
 	return open;
 }
 
-int64_t arrivals_due(const struct arrivals *a)
+int64_t arrivals_due(const struct arrivals *a, int64_t now)
 {
-	return a->retry.at;
+	return a->rested > now && a->rested < a->retry.at ? a->rested : a->retry.at;
 }
 
 bool arrivals_came(struct arrivals *a, int64_t now)
@@ -337,7 +390,8 @@ bool arrivals_came(struct arrivals *a, int64_t now)
 		a->retry.at = INT64_MAX;
 		for (size_t i = 0; i < a->n; i++)
 			a->expected[i].reported = 0;
-		on_link(a, NULL);
+		hear(a, NULL);
+		look_at_heard(a);
 		a->ports_reported = 0;
 		on_ports(a);
 	}
@@ -405,10 +459,12 @@ int arrivals_unfiltered(const struct arrivals *a, struct unfiltered **list, size
 
 size_t arrivals_attached(const struct arrivals *a, size_t *expected)
 {
+	struct attached on = look(a);
 	size_t n = 0;
 
 	for (size_t i = 0; i < a->n; i++)
-		n += is_attached(a, &a->expected[i]) != 0;
+		n += may_be_attached(&on, &a->expected[i]);
+	free(on.list);
 	*expected = a->n;
 	return n;
 }

@@ -313,7 +313,7 @@ static int wait_ms(struct service *s, int64_t now)
 			  s->rotate_at,
 			  s->notify_at,
 			  s->retry.at,
-			  arrivals_due(s->arrivals),
+			  arrivals_due(s->arrivals, now),
 			  reload_due(s->reload),
 			  s->started ? keeper_due(s->keeper) : INT64_MAX,
 			  s->started ? jail_watch_at(&s->jail) : INT64_MAX,
@@ -335,7 +335,6 @@ static void loop(struct service *s)
 		[ON_SIGNAL] = { .fd = s->signals, .events = POLLIN },
 		[ON_WALL] = { .fd = s->expiry.timer, .events = POLLIN },
 		[ON_FILE] = { .fd = reload_fd(s->reload), .events = POLLIN },
-		[ON_LINK] = { .fd = arrivals_fd(s->arrivals), .events = POLLIN },
 	};
 
 	while (!s->stop && !s->status) {
@@ -343,6 +342,7 @@ static void loop(struct service *s)
 		nfds_t n = OWN_FDS;
 
 		turn(s, now);
+		fds[ON_LINK] = (struct pollfd){ .fd = arrivals_fd(s->arrivals, now), .events = POLLIN };
 		fds[ON_ERRAND] = (struct pollfd){ .fd = errands_fd(&s->errands), .events = POLLIN };
 		n += observer_fds(s->observer, fds + OWN_FDS);
 		if (poll(fds, n, wait_ms(s, now)) < 0 && errno != EINTR) {
@@ -360,7 +360,7 @@ static void loop(struct service *s)
 			keeper_look(s->keeper);
 		}
 		if (fds[ON_LINK].revents) {
-			arrivals_read(s->arrivals);
+			arrivals_read(s->arrivals, clock_ms());
 			service_see(s);
 		}
 		if (fds[ON_ERRAND].revents)
