@@ -386,7 +386,7 @@ static bool no_ports[TCP_PORTS];
 	X(state_grant(s, BANNED6, false))                           \
 	X(state_grant_drop(s, BANNED))                              \
 	X(state_grants_confirm(s))                                  \
-	X(state_grants_undo(s, NULL))                                     \
+	X(state_grants_undo(s, NULL))                               \
 	X(state_guard_port(s, 23, true))                            \
 	X(state_guard_port(s, 22, false))                           \
 	X(state_guarded_ports(s, no_ports))                         \
