@@ -509,25 +509,23 @@ WRAPPED(int, bpf_link_update, int fd, int program, const struct bpf_link_update_
 	return 0;
 }
 
-WRAPPED(int, bpf_xdp_query, int ifindex, int flags, struct bpf_xdp_query_opts *opts)
+WRAPPED(int, port_xdp, unsigned int ifindex, struct port_xdp *is)
 {
-	const struct iface *at = iface_here((unsigned int)ifindex);
+	const struct iface *at = iface_here(ifindex);
 	const struct thing *link;
 	__u32 id;
 	bool skb;
 
-	(void)flags;
-	if (fails("bpf_xdp_query"))
+	*is = (struct port_xdp){ 0 };
+	if (fails("port_xdp"))
 		return -errno;
 	if (!at)
 		return -ENODEV;
 	link = link_on(at->index);
 	id = link ? link->program : at->foreign ?: at->dispatcher ? 99 : 0;
 	skb = link ? link->skb : at->skb;
-	opts->drv_prog_id = skb ? 0 : id;
-	opts->skb_prog_id = skb ? id : 0;
-	opts->hw_prog_id = 0;
-	opts->attach_mode = !id ? XDP_ATTACHED_NONE : skb ? XDP_ATTACHED_SKB : XDP_ATTACHED_DRV;
+	is->programs[skb] = id;
+	is->skb = id && skb;
 	return 0;
 }
 

@@ -362,6 +362,29 @@ static void asks(void)
 	nl_close(s);
 }
 
+static void one_link(void)
+{
+	const struct nlmsghdr *m = (const struct nlmsghdr *)was_asked;
+	int err;
+
+	begins();
+	*seen = '\0';
+	put_link(true, 7, 0);
+	put_end(true, NLMSG_ERROR, 0);
+	err = netlink_link(7, see, &asked);
+	IS(err, 0, "7 ", 1);
+	CHECK(m->nlmsg_type == RTM_GETLINK && m->nlmsg_flags == (NLM_F_REQUEST | NLM_F_ACK) &&
+		      ((struct ifinfomsg *)nl_payload(m))->ifi_index == 7 && !is_open,
+	      "asked with %x", m->nlmsg_flags);
+	begins();
+	*seen = '\0';
+	put_end(true, NLMSG_ERROR, -ENODEV);
+	err = netlink_link(8, see, &asked);
+	IS(err, ENODEV, "", 1);
+	bind_err = EPERM;
+	CHECK(err_is(netlink_link(8, see, &asked), EPERM) && !is_open, "it is asked");
+}
+
 static void first_fails(void)
 {
 	struct nl_socket *s;
@@ -480,6 +503,7 @@ int main(void)
 		{ "what changes meanwhile is asked for again", changes_meanwhile },
 		{ "the first of them", first_of_them },
 		{ "the first of them, where that fails", first_fails },
+		{ "one link", one_link },
 		{ "of what kind a link is", kinds },
 		{ "other names", other_names },
 	};

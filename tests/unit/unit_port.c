@@ -41,6 +41,7 @@ static struct link {
 	unsigned int ifindex;
 	const char *name, *kind;
 	unsigned int mtu, link, away, master, mode, program; /* mode: of XDP, 1 more than the kernel's number */
+	unsigned int programs[3];			     /* by the driver, the stack and the device */
 } there[MOST];
 static struct {
 	const char *driver, *functions, *joined;
@@ -114,6 +115,9 @@ static void put_link(struct nlmsghdr *m, const struct link *link)
 		put_number(m, IFLA_XDP_PROG_ID, link->program);
 		if (link->mode != NO_MODE)
 			put(m, IFLA_XDP_ATTACHED, &mode, sizeof(mode));
+		put_number(m, IFLA_XDP_DRV_PROG_ID, link->programs[0]);
+		put_number(m, IFLA_XDP_SKB_PROG_ID, link->programs[1]);
+		put_number(m, IFLA_XDP_HW_PROG_ID, link->programs[2]);
 		nest_end(m, at);
 	}
 }
@@ -149,16 +153,29 @@ static int give(uint32_t *room, size_t n, netlink_each_fn *each, void *arg)
 	return 0;
 }
 
+static int give_link(const struct link *link, netlink_each_fn *each, void *arg)
+{
+	uint32_t room[256] = { 0 };
+
+	put_link(nl_put_header(room), link);
+	return give(room, sizeof(room), each, arg);
+}
+
 static int dump_links(netlink_each_fn *each, void *arg)
 {
-	uint32_t room[256];
-
-	for (size_t i = 0; i < MOST && there[i].ifindex; i++) {
-		memset(room, 0, sizeof(room));
-		put_link(nl_put_header(room), &there[i]);
-		give(room, sizeof(room), each, arg);
-	}
+	for (size_t i = 0; i < MOST && there[i].ifindex; i++)
+		give_link(&there[i], each, arg);
 	return 0;
+}
+
+static int given_link(unsigned int ifindex, netlink_each_fn *each, void *arg)
+{
+	if (fails("link"))
+		return -ENOBUFS;
+	for (size_t i = 0; i < MOST && there[i].ifindex; i++)
+		if (there[i].ifindex == ifindex)
+			return give_link(&there[i], each, arg);
+	return -ENODEV;
 }
 
 static int dump_families(netlink_each_fn *each, void *arg)
@@ -324,6 +341,7 @@ static unsigned int given_index(const char *name)
 #define calloc(n, size)		       (fails("calloc") ? NULL : calloc(n, size))
 #define netlink_open		       given_open
 #define netlink_dump		       given_dump
+#define netlink_link		       given_link
 #define nl_close		       given_close
 #define socket(family, type, protocol) given_socket(family, type, protocol)
 #define ioctl(fd, what, of)	       given_ioctl(fd, what, of)
@@ -393,6 +411,37 @@ static void netlink_fails(void)
 		is.fails = each[i];
 		look(each[i]);
 	}
+}
+
+static void runs(unsigned int ifindex)
+{
+	struct port_xdp on;
+	int err;
+
+	memset(&on, 0xff, sizeof(on));
+	err = port_xdp(ifindex, &on);
+	printf("  = %u: %s%s, programs %u, %u, %u\n", ifindex,
+	       !err		     ? "0"
+	       : err_is(err, ENODEV) ? "there is none"
+				     : "another",
+	       on.skb ? ", by the stack alone" : "", on.programs[0], on.programs[1], on.programs[2]);
+}
+
+static void of_xdp(void)
+{
+	runs(5);
+	for (unsigned int mode = XDP_ATTACHED_NONE; mode <= XDP_ATTACHED_MULTI; mode++) {
+		there[0].mode = mode + 1;
+		there[0].programs[0] = mode == XDP_ATTACHED_DRV || mode == XDP_ATTACHED_MULTI ? 70 : 0;
+		there[0].programs[1] = mode == XDP_ATTACHED_SKB ? 71 : 0;
+		there[0].programs[2] = mode == XDP_ATTACHED_HW || mode == XDP_ATTACHED_MULTI ? 72 : 0;
+		runs(5);
+	}
+	there[0].mode = NO_MODE;
+	runs(5);
+	runs(6);
+	is.fails = "link";
+	runs(5);
 }
 
 static void of_links(void)
@@ -560,7 +609,8 @@ static void word_for_word(void)
 	static const struct scene scenes[] = { { "none", none },	  { "netlink fails", netlink_fails },
 					       { "links", of_links },	  { "peers", of_peers },
 					       { "queues", of_queues },	  { "features", of_features },
-					       { "drivers", of_drivers }, { "virtio", of_virtio } };
+					       { "drivers", of_drivers }, { "virtio", of_virtio },
+					       { "what runs", of_xdp } };
 
 	shows_scenes(&shows, scenes, sizeof(scenes) / sizeof(scenes[0]), begin);
 }

@@ -76,8 +76,8 @@ int netlink_open(struct nl_socket **s, int family, int flags, unsigned int group
 	return err ?: -EIO; /* never 0, which clang-tidy cannot see */
 }
 
-static int dump(struct nl_socket *socket, uint16_t kind, const void *request, size_t size, size_t most,
-		netlink_each_fn *each, void *arg, bool *whole)
+static int ask(struct nl_socket *socket, uint16_t kind, uint16_t flags, const void *request, size_t size, size_t most,
+	       netlink_each_fn *each, void *arg, bool *whole)
 {
 	char buf[32768] __attribute__((aligned(NLMSG_ALIGNTO))); /* the kernel fills no more at once */
 	struct nlmsghdr *m = nl_put_header(buf);
@@ -85,7 +85,7 @@ static int dump(struct nl_socket *socket, uint16_t kind, const void *request, si
 	void *extra;
 
 	m->nlmsg_type = kind;
-	m->nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP;
+	m->nlmsg_flags = NLM_F_REQUEST | flags;
 	extra = nl_put_extra(m, size);
 	if (request)
 		memcpy(extra, request, size);
@@ -111,14 +111,14 @@ static int dump(struct nl_socket *socket, uint16_t kind, const void *request, si
 int netlink_dump_once(struct nl_socket *socket, uint16_t kind, const void *request, size_t size, netlink_each_fn *each,
 		      void *arg, bool *whole)
 {
-	return dump(socket, kind, request, size, SIZE_MAX, each, arg, whole);
+	return ask(socket, kind, NLM_F_DUMP, request, size, SIZE_MAX, each, arg, whole);
 }
 
 int netlink_dump_first(struct nl_socket *socket, uint16_t kind, const void *request, size_t size, size_t most,
 		       netlink_each_fn *each, void *arg, bool *all)
 {
 	bool whole;
-	int err = dump(socket, kind, request, size, most, each, arg, &whole);
+	int err = ask(socket, kind, NLM_F_DUMP, request, size, most, each, arg, &whole);
 
 	*all = !err_is(err, MORE);
 	return *all ? err : 0;
@@ -132,6 +132,20 @@ int netlink_dump(struct nl_socket *socket, uint16_t kind, const void *request, s
 
 	for (int i = 0; i < DUMPS && !whole && !err; i++)
 		err = netlink_dump_once(socket, kind, request, size, each, arg, &whole);
+	return err;
+}
+
+int netlink_link(unsigned int ifindex, netlink_each_fn *each, void *arg)
+{
+	const struct ifinfomsg link = { .ifi_index = (int)ifindex };
+	struct nl_socket *socket;
+	bool whole;
+	int err = netlink_open(&socket, NETLINK_ROUTE, 0, 0);
+
+	if (err)
+		return err;
+	err = ask(socket, RTM_GETLINK, NLM_F_ACK, &link, sizeof(link), SIZE_MAX, each, arg, &whole);
+	nl_close(socket);
 	return err;
 }
 

@@ -36,6 +36,10 @@ int netlink_dump_once(struct nl_socket *socket, uint16_t kind, const void *reque
 int netlink_dump_first(struct nl_socket *socket, uint16_t kind, const void *request, size_t size, size_t most,
 		       netlink_each_fn *each, void *arg, bool *all);
 
+/* Asks for one link, by its number: of a thousand each would else be asked for with all others. -ENODEV: there is none.
+ */
+int netlink_link(unsigned int ifindex, netlink_each_fn *each, void *arg);
+
 /* Of what kind a link is, as `ip link` takes it: "wireguard"; "" for a device of a driver. Of IFLA_LINKINFO; */
 #define NETLINK_KIND_MAX 16
 void netlink_kind_in(const struct nlattr *info, char kind[NETLINK_KIND_MAX]);

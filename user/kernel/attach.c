@@ -32,11 +32,11 @@
 /* In which mode something runs there. Is it that program (0: any)? */
 static int mode_of(unsigned int ifindex, __u32 id, enum attach_mode *mode, bool *is_it)
 {
-	LIBBPF_OPTS(bpf_xdp_query_opts, query);
-	int err = bpf_xdp_query((int)ifindex, 0, &query);
+	struct port_xdp on;
+	int err = port_xdp(ifindex, &on);
 
-	*is_it = !err && (!id || id == query.drv_prog_id || id == query.skb_prog_id || id == query.hw_prog_id);
-	*mode = query.attach_mode == XDP_ATTACHED_SKB ? MODE_SKB : MODE_NATIVE;
+	*is_it = !err && (!id || id == on.programs[0] || id == on.programs[1] || id == on.programs[2]);
+	*mode = on.skb ? MODE_SKB : MODE_NATIVE;
 	return err_is(err, ENODEV) ? 0 : err;
 }
 

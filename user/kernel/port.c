@@ -263,6 +263,34 @@ static void find_peer(struct port *port)
 	port->peer_tx = other.tx;
 }
 
+static void take_xdp(void *arg, const struct nlmsghdr *message)
+{
+	const struct nlattr *attr, *in;
+	struct port_xdp *on = arg;
+
+	nl_each (attr, message, sizeof(struct ifinfomsg)) {
+		if (nl_attr_type(attr) != IFLA_XDP)
+			continue;
+		nl_each_nested (in, attr)
+			switch (nl_attr_type(in)) {
+			case IFLA_XDP_ATTACHED:
+				on->skb = *(const unsigned char *)nl_attr_payload(in) == XDP_ATTACHED_SKB;
+				break;
+			case IFLA_XDP_DRV_PROG_ID:
+			case IFLA_XDP_SKB_PROG_ID:
+			case IFLA_XDP_HW_PROG_ID:
+				on->programs[nl_attr_type(in) - IFLA_XDP_DRV_PROG_ID] = nl_attr_u32(in);
+				break;
+			}
+	}
+}
+
+int port_xdp(unsigned int ifindex, struct port_xdp *on)
+{
+	*on = (struct port_xdp){ 0 };
+	return netlink_link(ifindex, take_xdp, on);
+}
+
 static int find_links(struct port *port)
 {
 	struct links links = { .port = port };

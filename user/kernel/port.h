@@ -38,4 +38,11 @@ int port_look(struct port *port, const char *name);
  */
 unsigned int port_receive_on(const char *name, unsigned int queues);
 
+/* What XDP runs there. 0 or -errno; -ENODEV: there is no such interface. */
+struct port_xdp {
+	bool skb;		  /* by the stack alone */
+	unsigned int programs[3]; /* of the driver, the stack and the device; 0: none */
+};
+int port_xdp(unsigned int ifindex, struct port_xdp *on);
+
 #endif
