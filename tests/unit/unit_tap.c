@@ -543,6 +543,19 @@ static void adapts(void)
 	taps_free(taps);
 }
 
+/* More come all the time: what waits at a new chance is read, and not what comes with it. */
+static void without_end(void)
+{
+	struct taps *taps;
+
+	begin();
+	taps = taps_new(1000);
+	CHECK(!taps_follow(taps, three, 1), "not followed");
+	comes_in(taps, 100, 5000, 1 << 20);
+	CHECK(last.n == 200 + 65536 && sockets[0].waiting, "%u are read", last.n);
+	taps_free(taps);
+}
+
 /* Of every socket, and of those that are opened later; one that cannot have it is told. */
 static void thins(void)
 {
@@ -611,15 +624,11 @@ static void missed(void)
 int main(void)
 {
 	static const struct ktap_case run[] = {
-		{ "which interfaces", interfaces },
-		{ "no more than there is room for", most },
-		{ "what is refused", refused },
-		{ "what a packet stands for", stands_for },
-		{ "what cannot be had", cannot_be_had },
-		{ "how likely one is taken", adapts },
-		{ "fewer sources", thins },
-		{ "by which numbers", multiplies },
-		{ "what there was no room for", missed },
+		{ "which interfaces", interfaces },	  { "no more than there is room for", most },
+		{ "what is refused", refused },		  { "what a packet stands for", stands_for },
+		{ "what cannot be had", cannot_be_had },  { "how likely one is taken", adapts },
+		{ "they come without end", without_end }, { "fewer sources", thins },
+		{ "by which numbers", multiplies },	  { "what there was no room for", missed },
 	};
 
 	return ktap_run(run, sizeof(run) / sizeof(*run));

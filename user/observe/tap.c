@@ -21,7 +21,7 @@
 
 #define ADAPT	   100	     /* after so many samples, or when as many should have come; */
 #define AT_ONCE	   200	     /* so many, and it does not wait until then */
-#define MANY	   65536     /* of all that some sources send */
+#define MANY	   65536     /* of all that some sources send; and more than wait at a time */
 #define QUIETER	   8	     /* less than wanted: so many times as likely, at most */
 #define QUEUE	   (1 << 20) /* what nobody reads for a moment: a second or two of what is wanted */
 #define QUEUE_ALL  (4 << 20) /* where all that some sources send is wanted */
@@ -363,6 +363,6 @@ void taps_read(struct taps *taps, void (*each)(void *arg, const struct sample *s
 			set_chance(taps->tap[i].fd, taps->chance);
 		return;
 	}
-	drain(taps, UINT_MAX, each, arg);
+	drain(taps, MANY, each, arg);
 	taps->chance = more;
 }
