@@ -48,6 +48,23 @@ reads_no_file_of_the_kernel() {
 	bloom load list file --if-changed
 }
 
+# Terabytes of them cost who makes them nothing. In a frame of zstd zeros are blocks of nothing.
+ends_where_a_file_has_holes() {
+	local kind nothing="damaged: more than 4 MiB of it unpack to nothing"
+
+	echo 45.0.0.1 | gzip -c >list.gz
+	echo 45.0.0.1 | xz -c >list.xz
+	printf '\x28\xb5\x2f\xfd\x00\x58\x48\x00\x0045.0.0.1\n' >list.zst
+	printf '45.0.0.1\n#' >list.txt
+	truncate -s 8T list.* 2>/dev/null || truncate -s 1T list.* || fail "no file with a hole can be made"
+	for kind in gz xz zst; do
+		refused "list.$kind: $nothing" load list list.$kind
+		refused "list.$kind: $nothing" load list list.$kind --if-changed
+	done
+	refused "list.txt:2: " load list list.txt
+	refused "list.txt: damaged: a line of it is longer than 4 MiB" load list list.txt --skip-bad
+}
+
 # A copy of it would fill the disk.
 ends_with_what_has_no_end() {
 	local device
@@ -836,7 +853,7 @@ leaves_nothing_behind() {
 	verdicts 192.0.2.1=drop
 }
 
-run_cases takes_rows undoes_nothing leaves_nothing_behind takes_the_state_away shows_one_list shows_what_was_refused one_kind wide_exceptions asks_before_it_guesses leaves_bogons_out hides_what_a_link_led_to reads_no_file_of_the_kernel ends_with_what_has_no_end refuses_own_addresses knows_all_gateways refuses_big_changes refuses_wide_lists \
+run_cases takes_rows undoes_nothing leaves_nothing_behind takes_the_state_away shows_one_list shows_what_was_refused one_kind wide_exceptions asks_before_it_guesses leaves_bogons_out hides_what_a_link_led_to reads_no_file_of_the_kernel ends_where_a_file_has_holes ends_with_what_has_no_end refuses_own_addresses knows_all_gateways refuses_big_changes refuses_wide_lists \
 	refuses_slow_poison grants_no_more_than_was_asked dry_run_changes_nothing skips_damaged_lines shadow_only_counts counts_by_list explains_every_list exceptions_without_a_roster goes_back_unconfirmed \
 	goes_back_late goes_back_by_its_own_clock goes_back_into_little_memory goes_back_without_a_build \
 	goes_back_at_the_second_try

@@ -193,7 +193,7 @@ static int given_read(const char *path, const struct reader_options *o, struct r
 	if (o->before)
 		printf("  as a change of %llu\n", count(o->before));
 	snprintf(error, READER_TEXT_MAX, "%s:1: is not read", o->name);
-	*report = (struct reader_report){ .bad = bad };
+	*report = (struct reader_report){ .bad = bad, .taken = strlen(all) };
 	for (unsigned int i = 0; i < READER_BAD_MAX; i++)
 		snprintf(report->bad_text[i], READER_TEXT_MAX, "%s:%u: 'x'", o->name, i);
 	parse(set, err ? "" : all);
@@ -208,6 +208,12 @@ static void given_masked(const struct reader_report *report)
 static struct packer *given_packer(int fd)
 {
 	return fd < 0 || step("packed") ? NULL : PACKER;
+}
+
+static void given_packer_most(struct packer *packer, uint64_t bytes)
+{
+	CHECK(packer == PACKER, "of another");
+	printf("  of its text %llu bytes\n", (unsigned long long)bytes);
 }
 
 static void given_packer_free(struct packer *packer)
@@ -574,6 +580,7 @@ static void given_catalog_free(struct catalog *catalog)
 #define reader_read		given_read
 #define reader_warn_masked	given_masked
 #define packer_begin		given_packer
+#define packer_most		given_packer_most
 #define packer_free		given_packer_free
 #define packed_change_begin	given_packed
 #define packed_change_text	given_packed_text

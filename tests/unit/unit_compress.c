@@ -6,20 +6,25 @@
 #include <unistd.h>
 
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <zstd.h>
 
 #include "base/grow.h"
 #include "ktap.h"
 
-#define IN_BYTES    1000
-#define PIECE_BYTES ((size_t)4096)
+#define IN_BYTES	 1000
+#define PIECE_BYTES	 ((size_t)4096)
+#define LIST_PACKED_MOST 1234567
+#define LIST_TEXT_MOST	 ((uint64_t)2000000)
 
 enum { ROOM = 1, PIECE, ALL, STREAM, PACK, THREAD };
 static int fails;	       /* these calls, */
 static int after;	       /* when so many of them have succeeded */
 static size_t some = IN_BYTES; /* as many bytes are read at once */
 static bool endless;
+static atomic_bool waits;		 /* nothing is read yet */
+static uint64_t half = LIST_PACKED_MOST; /* of what is free */
 static atomic_uint reads;
 static atomic_int held; /* memory, streams and threads */
 
@@ -30,7 +35,11 @@ static bool works(int what)
 
 static ssize_t given_read(int fd, void *to, size_t n)
 {
-	ssize_t got = read(endless ? -1 : fd, to, n < some ? n : some) + (endless && reads < 1000000 ? 2 : 0);
+	ssize_t got;
+
+	while (waits)
+		sched_yield();
+	got = read(endless ? -1 : fd, to, n < some ? n : some) + (endless && reads < 1000000 ? 2 : 0);
 
 	reads++;
 	errno = got < 0 ? errno : EINVAL; /* what is not asked for means nothing */
@@ -98,6 +107,12 @@ static int given_thread(pthread_t *thread, const pthread_attr_t *how, void *(*ru
 	return err;
 }
 
+static uint64_t given_half(uint64_t most)
+{
+	CHECK(most == LIST_PACKED_MOST, "%llu is the most", (unsigned long long)most);
+	return half;
+}
+
 static void given_join(pthread_t thread, void **result)
 {
 	held--;
@@ -115,6 +130,7 @@ static void given_join(pthread_t thread, void **result)
 #define pthread_create	       given_thread
 #define pthread_join	       given_join
 #define free		       given_free
+#define memory_half	       given_half
 #include "base/compress.c"
 #undef read
 #undef grow
@@ -318,12 +334,94 @@ static void not_wanted(void)
 	endless = false;
 }
 
+/* More than it may keep; and to the byte. */
+static void too_much(void)
+{
+	static char bytes[3 * 4096 + 1] = "\x1f\x8b\x08";
+
+	for (uint64_t more = 0; more < 2; more++) {
+		const struct packed_piece *pieces;
+		int fd = file_of(bytes, 3 * 4096 + more), err;
+		struct packer *p;
+		size_t n;
+
+		half = 3 * 4096;
+		p = packer_begin(fd);
+		err = p ? packer_end(p, &pieces, &n) : -ENOMEM;
+		CHECK(more ? err_is(err, EFBIG) && !strcmp(reason(err), "keeping the list's text: it takes more than "
+									"12.3 kB, the most that is kept of it")
+			   : !err,
+		      "%llu more: %s", (unsigned long long)more, err ? reason(err) : "kept");
+		packer_free(p);
+		close(fd);
+	}
+	half = LIST_PACKED_MOST;
+	CHECK(!held, "%d are left", held);
+}
+
+static uint64_t kept_of(struct packer *p, bool is_packed)
+{
+	static char back[LIST_TEXT_MOST];
+	const struct packed_piece *pieces;
+	size_t n, bytes, text;
+	char *all;
+
+	if (!CHECK(!packer_end(p, &pieces, &n), "it is not kept"))
+		return 0;
+	all = joined(pieces, n, &bytes);
+	text = is_packed ? bytes : ZSTD_decompress(back, sizeof(back), all, bytes);
+	free(all);
+	return text;
+}
+
+/* The file is longer by now than what was read of it, or ever longer than a list. */
+static void grows(void)
+{
+	static const uint64_t each[] = { 1, 999, 1000, 1001, 2500, 5000, 5001, 6000, UINT64_MAX };
+	static char bytes[5001];
+	struct packer *p;
+	int fd;
+
+	for (size_t i = 0; i < 2 * sizeof(each) / sizeof(*each); i++) {
+		uint64_t most = each[i / 2], kept;
+
+		memcpy(bytes, "\x1f\x8b\x08", i % 2 ? 3 : 0);
+		fd = file_of(bytes, sizeof(bytes));
+		waits = true;
+		p = packer_begin(fd);
+		packer_most(p, most);
+		waits = false;
+		kept = kept_of(p, i % 2 && most >= 3);
+		CHECK(kept == (most < sizeof(bytes) ? most : sizeof(bytes)), "%llu of %llu", (unsigned long long)kept,
+		      (unsigned long long)most);
+		packer_free(p);
+		close(fd);
+		memset(bytes, 0, 3);
+	}
+	fd = file_of(bytes, 1);
+	if (ftruncate(fd, 2 * LIST_TEXT_MOST))
+		abort();
+	p = packer_begin(fd);
+	CHECK(kept_of(p, false) == LIST_TEXT_MOST, "not as much as a list may have");
+	packer_free(p);
+	close(fd);
+	endless = true;
+	reads = 0;
+	p = packer_begin(-1);
+	packer_most(p, 100);
+	CHECK(kept_of(p, false) >= 100 && reads < 1000000, "read %u times", reads);
+	packer_free(p);
+	endless = false;
+	CHECK(!held, "%d are left", held);
+}
+
 int main(void)
 {
 	static const struct ktap_case cases[] = {
 		{ "what is packed", kinds },	       { "they come back", come_back },
 		{ "what cannot be read", unreadable }, { "without memory", no_memory },
 		{ "without a thread", no_thread },     { "what is not wanted any more", not_wanted },
+		{ "more than is kept", too_much },     { "a file that grows", grows },
 	};
 
 	return ktap_run(cases, sizeof(cases) / sizeof(*cases));

@@ -60,11 +60,14 @@ static ZSTD_DStream *given_zstd(void)
 	return fails == NO_ZSTD ? NULL : ZSTD_createDStream();
 }
 
-#define UNPACKED_MOST 100000
-#define XZ_MEMORY_MAX xz_most
-#define read	      given_read
-#define calloc	      given_calloc
-#define malloc	      given_malloc
+#define UNPACKED_MOST	 100000
+#define READER_PADDING	 (4 * READER_PACKED)
+#define LIST_PACKED_MOST (7 * READER_PACKED)
+#define LIST_TEXT_MOST	 (9 * READER_PACKED)
+#define XZ_MEMORY_MAX	 xz_most
+#define read		 given_read
+#define calloc		 given_calloc
+#define malloc		 given_malloc
 #undef inflateInit2
 #define inflateInit2	    given_gzip
 #define lzma_stream_decoder given_xz
@@ -332,6 +335,154 @@ static void too_much(void)
 	xz_most = UINT64_MAX;
 }
 
+/* What becomes of such a file; nothing of it is kept. */
+static ssize_t ends_as(size_t n)
+{
+	struct input *in;
+	ssize_t is;
+	int fd;
+
+	why = "none";
+	in = opened(n, &fd);
+	is = input_begin(in, &why) ?: 1;
+	while (is > 0)
+		is = input_read(in, got, 4096, &why);
+	CHECK(is || input_at(in) == n, "%llu of %zu bytes are taken", (unsigned long long)input_at(in), n);
+	input_close(in);
+	close(fd);
+	return is;
+}
+
+static size_t zeros(unsigned char *to, size_t n)
+{
+	memset(to, 0, n);
+	return n;
+}
+
+/* A frame of zstd that is to be skipped. */
+static size_t skipped(unsigned char *to, size_t n)
+{
+	memcpy(to, "\x50\x2a\x4d\x18", 4);
+	for (size_t i = 0; i < 4; i++)
+		to[4 + i] = (unsigned char)((n - 8) >> 8 * i);
+	return 8 + zeros(to + 8, n - 8);
+}
+
+/* Members with nothing in them, so many bytes in all or a few less. */
+static size_t empty(size_t kind, unsigned char *to, size_t n)
+{
+	size_t one = kinds[kind].pack(to, given, 0), done = one;
+
+	for (; done + one <= n; done += one)
+		memcpy(to + done, to, one);
+	return done;
+}
+
+static size_t empty_gzip(unsigned char *to, size_t n)
+{
+	return empty(1, to, n);
+}
+
+static size_t empty_xz(unsigned char *to, size_t n)
+{
+	return empty(2, to, n);
+}
+
+static size_t empty_zstd(unsigned char *to, size_t n)
+{
+	return empty(3, to, n);
+}
+
+/* A frame whose blocks are zeros, of nothing each, but for the last. */
+static size_t blocks(unsigned char *to, size_t n)
+{
+	memcpy(to, "\x28\xb5\x2f\xfd\x00\x58", 6);
+	n = 6 + zeros(to + 6, n / 3 * 3);
+	to[n - 3] = 1;
+	return n;
+}
+
+/* The name of a file that gzip keeps ends somewhere, or nowhere. */
+static size_t name(unsigned char *to, size_t n)
+{
+	static const unsigned char begin[10] = { 0x1f, 0x8b, 8, 8 }, nothing[10] = { 3 };
+
+	memcpy(to, begin, 10);
+	memset(to + 10, 'a', n - 11);
+	to[n - 1] = '\0';
+	memcpy(to + n, nothing, 10);
+	return n + 10;
+}
+
+/* It is read as long as something comes of it: a file's holes cost who makes it nothing. */
+static void padding(void)
+{
+	static const struct {
+		const char *what;
+		size_t kind;
+		size_t (*pad)(unsigned char *to, size_t n);
+	} each[] = {
+		{ "zeros behind gzip", 1, zeros },  { "zeros behind xz", 2, zeros },
+		{ "empty gzip", 1, empty_gzip },    { "empty xz", 2, empty_xz },
+		{ "empty zstd", 3, empty_zstd },    { "what is to be skipped", 3, skipped },
+		{ "blocks of nothing", 3, blocks }, { "a name in gzip", 1, name },
+	};
+
+	for (size_t i = 0; i < sizeof(each) / sizeof(*each); i++) {
+		size_t n = kinds[each[i].kind].pack(packed, given, 1000), all;
+
+		all = n + each[i].pad(packed + n, READER_PADDING - READER_PACKED);
+		all += each[i].kind == 3 ? kinds[3].pack(packed + all, given + 1000, 1000) : 0;
+		same(each[i].what, all, each[i].kind == 3 ? 2000 : 1000, MOST);
+		/* Some that is between nothings is no matter. */
+		all = n + each[i].pad(packed + n, READER_PADDING + READER_PACKED);
+		fails_with(each[i].what, ends_as(all), EBADMSG, "damaged: more than 4 MiB of it unpack to nothing");
+	}
+	/* To the byte. */
+	for (size_t more = 0; more < 2; more++) {
+		size_t n = gzip(packed, given, 1000), all = n + zeros(packed + n, READER_PADDING + more);
+
+		CHECK(err_is((int)ends_as(all), EBADMSG) == more, "%zu more: %s", more, why);
+		n = gzip(packed, given, 1000);
+		for (size_t i = 1; i < 3; i++) {
+			n += zeros(packed + n, READER_PADDING / 2 + more);
+			n += gzip(packed + n, given + i * 1000, 1000);
+		}
+		same("twice some zeros", n, 3000, MOST);
+	}
+}
+
+/* Whoever it comes from, it is so long, and its text, and no longer. */
+static void most(void)
+{
+	size_t n;
+
+	for (size_t more = 0; more < 2; more++) {
+		memset(packed, 'a', LIST_TEXT_MOST + 1);
+		if (!more)
+			CHECK(!ends_as(LIST_TEXT_MOST), "%s", why);
+		else
+			fails_with("plain", ends_as(LIST_TEXT_MOST + 1), EFBIG,
+				   "it has more than 16 GiB, and that is no list");
+	}
+	for (size_t k = 1; k < KINDS; k++) {
+		random_bytes(MOST);
+		n = kinds[k].pack(packed, given, 3 * READER_PACKED);
+		n += kinds[k].pack(packed + n, given, 3 * READER_PACKED);
+		CHECK(!ends_as(n), "%s: %s", kinds[k].name, why);
+		n += kinds[k].pack(packed + n, given, READER_PACKED);
+		fails_with(kinds[k].name, ends_as(n), EFBIG, "it has more than 1 GiB, packed, and that is no list");
+		for (size_t i = 0; i < MOST; i++)
+			given[i] = 'a' + given[i] % 2;
+		n = kinds[k].pack(packed, given, 5 * READER_PACKED);
+		n += kinds[k].pack(packed + n, given, 4 * READER_PACKED);
+		CHECK(!ends_as(n), "%s: %s", kinds[k].name, why);
+		n += kinds[k].pack(packed + n, given, 1);
+		fails_with(kinds[k].name, ends_as(n), EFBIG, "it unpacks to more than 16 GiB, and that is no list");
+	}
+	random_bytes(MOST);
+}
+
 static void failures(void)
 {
 	static const struct {
@@ -409,6 +560,8 @@ int main(void)
 		{ "several behind each other", several },
 		{ "cut and damaged", cut_and_damaged },
 		{ "too much", too_much },
+		{ "padding", padding },
+		{ "the most of all", most },
 		{ "failures", failures },
 	};
 	int null = open("/dev/null", O_RDONLY);

@@ -246,6 +246,27 @@ static void bomb(void)
 	ranges_free(&set);
 }
 
+/* Zeros in a frame are blocks of nothing, and a hole of a file costs who makes it nothing. */
+static void hole(void)
+{
+	struct ranges set = RANGES_EMPTY;
+	char head[PACKED_HEAD_MAX] = "";
+	unsigned char begins[9] = { 0x28, 0xb5, 0x2f, 0xfd, 0, 0x58 };
+	int fd = packed(&set, NULL);
+	off_t n;
+
+	if (pread(fd, head, sizeof(head) - 1, 0) < 0 || !strstr(head, "\n\n"))
+		abort();
+	n = strstr(head, "\n\n") + 2 - head;
+	/* The head once more, as it is, and nothing behind it. */
+	begins[6] = (unsigned char)(n << 3);
+	begins[7] = (unsigned char)(n >> 5);
+	if (pwrite(fd, begins, 9, n) != 9 || pwrite(fd, head, (size_t)n, n + 9) != n || ftruncate(fd, 1LL << 40))
+		abort();
+	refused("a terabyte of nothing", fd, NULL, "a packed list that is damaged, or ends too early");
+	close(fd);
+}
+
 /* --- Damage --- */
 
 /* There are bits that zstd has no use for: then it is the same list. */
@@ -307,9 +328,13 @@ static void each_byte(void)
 int main(void)
 {
 	static const struct ktap_case cases[] = {
-		{ "SHA-256", sha256 },	      { "random lists and changes come back", there_and_back },
-		{ "a long one", a_long_one }, { "a change of another version", another_version },
-		{ "a bomb", bomb },	      { "any bit damaged, cut anywhere", each_byte },
+		{ "SHA-256", sha256 },
+		{ "random lists and changes come back", there_and_back },
+		{ "a long one", a_long_one },
+		{ "a change of another version", another_version },
+		{ "a bomb", bomb },
+		{ "a hole", hole },
+		{ "any bit damaged, cut anywhere", each_byte },
 	};
 
 	return ktap_run(cases, sizeof(cases) / sizeof(*cases));

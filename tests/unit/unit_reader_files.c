@@ -125,6 +125,38 @@ static void long_lines(void)
 		}
 }
 
+/* One is left out as long as it may be an accident. */
+static void endless_line(void)
+{
+	static const struct {
+		const char *format, *begins, *ends;
+	} each[] = {
+		{ "plain", "5.6.7.8\n", "\n1.2.3.4\n" },
+		{ "csv:1", "5.6.7.8,a\n", "\n1.2.3.4,b\n" },
+	};
+	static char text[5 << 20];
+
+	for (size_t i = 0; i < sizeof(each) / sizeof(*each); i++)
+		for (size_t mib = 3; mib <= 5; mib += 2) {
+			size_t n = mib << 20, ends = strlen(each[i].ends);
+			struct ranges set;
+			int err;
+
+			memset(text, 'x', n);
+			memcpy(text, each[i].begins, strlen(each[i].begins));
+			memcpy(text + n - ends, each[i].ends, ends);
+			err = read_text(text, n, each[i].format, true, &set);
+			if (mib == 3)
+				CHECK(!err && report.bad == 1 && ranges_count4(&set) == 2, "%s: %s", each[i].format,
+				      error);
+			else
+				CHECK(err_is(err, EBADMSG) &&
+					      strstr(error, ": damaged: a line of it is longer than 4 MiB"),
+				      "%s: %s", each[i].format, err ? error : "read");
+			ranges_free(&set);
+		}
+}
+
 static size_t pack(int how, const void *text, size_t len, uint8_t *out, size_t room)
 {
 	z_stream gzip = {
@@ -244,6 +276,7 @@ static void bomb(void)
 		return;
 	getrusage(RUSAGE_SELF, &after);
 	CHECK(report.lines == (uint64_t)512 << 16 && ranges_count4(&set) == 1, "%" PRIu64 " lines", report.lines);
+	CHECK(report.taken == 32 * len, "%" PRIu64 " bytes", report.taken);
 #ifndef __SANITIZE_ADDRESS__
 	CHECK(after.ru_maxrss - before.ru_maxrss < 160 << 10, "%ld KiB", after.ru_maxrss - before.ru_maxrss);
 #endif
@@ -403,6 +436,7 @@ int main(void)
 		{ "long_streams", long_streams },
 		{ "odd_files", odd_files },
 		{ "long_lines", long_lines },
+		{ "endless_line", endless_line },
 		{ "packed", packed },
 		{ "packed blanks", packed_blanks },
 		{ "bomb", bomb },

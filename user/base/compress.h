@@ -4,6 +4,7 @@
 #define BASE_COMPRESS_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 enum packing { PLAIN, GZIP, XZ, ZSTD };
 
@@ -20,6 +21,8 @@ struct packed_piece {
 
 /* Starts to read the file: nothing else may read it until packer_end(). NULL: out of memory. */
 struct packer *packer_begin(int fd);
+/* Reads no more than these bytes of it, however much is behind them by now. */
+void packer_most(struct packer *packer, uint64_t bytes);
 
 /* Waits for the end. 0 or -errno with the reason recorded; the pieces stay until packer_free(). */
 int packer_end(struct packer *packer, const struct packed_piece **pieces, size_t *n);

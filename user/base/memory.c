@@ -15,3 +15,10 @@ uint64_t memory_available(void)
 		fclose(file);
 	return (uint64_t)kib << 10;
 }
+
+uint64_t memory_half(uint64_t most)
+{
+	uint64_t half = memory_available() / 2;
+
+	return half && half < most ? half : most;
+}

@@ -12,6 +12,8 @@
 
 /* Bytes that are free; 0: unknown. */
 uint64_t memory_available(void);
+/* Half of what is free, and no more than this. */
+uint64_t memory_half(uint64_t most);
 
 /*
  * A hint: one page fault for 2 MiB, and fewer page tables to walk. It covers all pages that malloc mapped for this

@@ -10,12 +10,10 @@
 #include <unistd.h>
 
 #include "base/context.h"
+#include "base/list_most.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/out.h"
-
-/* As much as a list that is fetched may have, at most. */
-#define KEPT_MOST ((uint64_t)1 << 30)
 
 static bool taken;
 
@@ -39,9 +37,8 @@ static FILE *file_without_name(uint64_t *most)
 {
 	FILE *file = tmpfile();
 	int fd = file ? -1 : memfd_create("copy", MFD_CLOEXEC);
-	uint64_t half = fd < 0 ? 0 : memory_available() / 2;
 
-	*most = half && half < KEPT_MOST ? half : KEPT_MOST;
+	*most = fd < 0 ? LIST_PACKED_MOST : memory_half(LIST_PACKED_MOST);
 	if (file)
 		return file;
 	file = fd < 0 ? NULL : fdopen(fd, "w+");

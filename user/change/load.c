@@ -183,6 +183,9 @@ static int read_list(struct load *l)
 		feed_keep_page(l->feed, l->text);
 	if (err)
 		return because(err, "%s", error);
+	/* Under the lock nobody waits for what its owner writes behind what was read. */
+	if (l->packer)
+		packer_most(l->packer, l->out->read.taken);
 	return l->packed.is ? keep_whole(l) : 0;
 }
 

@@ -13,6 +13,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/list_most.h"
+
 #define FETCH_MESSAGE_MAX 16384
 #define FETCH_URL_MAX	  2048
 #define FETCH_TAG_MAX	  512
@@ -24,9 +26,9 @@
 #define FETCH_SECONDS	      300
 #define FETCH_BYTES	      ((uint64_t)64 << 20)
 /* What tune may make of that; and of what a list may unpack to, which its reader sees to. */
-#define FETCH_BYTES_MOST    ((uint64_t)1 << 30)
+#define FETCH_BYTES_MOST    LIST_PACKED_MOST
 #define FETCH_UNPACKED	    ((uint64_t)512 << 20)
-#define FETCH_UNPACKED_MOST ((uint64_t)16 << 30)
+#define FETCH_UNPACKED_MOST LIST_TEXT_MOST
 /* The least speed, on average over so many seconds. */
 #define FETCH_FLOOR	    1024
 #define FETCH_FLOOR_SECONDS 30

@@ -239,6 +239,7 @@ int reader_read(const char *path, const struct reader_options *options, struct r
 	} else {
 		input_limit(reader.input, options->unpacked);
 		err = PARSE(&reader);
+		report->taken = input_at(reader.input);
 		input_close(reader.input);
 	}
 	progress_end();

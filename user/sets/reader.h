@@ -35,6 +35,7 @@ struct reader_options {
 /* What was read, to be shown. */
 struct reader_report {
 	const char *format;
+	uint64_t taken; /* bytes of the file, as it lies there; UINT64_MAX: of a pipe */
 	uint64_t lines, entries;
 	uint64_t duplicates;		   /* entries that were there already, to the letter */
 	uint64_t merged;		   /* entries that vanished in a wider or adjacent one */

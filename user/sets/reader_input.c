@@ -13,6 +13,7 @@
 #include <zstd.h>
 
 #include "base/compress.h"
+#include "base/list_most.h"
 #include "base/log.h"
 #include "sets/reader_input.h"
 #include "sets/reader_internal.h"
@@ -34,6 +35,7 @@ struct input {
 	bool fd_ended, ended;
 	bool midway; /* inside a compressed frame: the file must not end here */
 	uint64_t size, taken, unpacked, most;
+	uint64_t padding; /* taken since there last was any text */
 	char too_much[128];
 	uint8_t *packed; /* as it lies in the file: [at, filled) waits to be unpacked */
 	size_t at, filled;
@@ -58,6 +60,11 @@ static int take(struct input *in, void *buf, size_t size, size_t *got, const cha
 	in->fd_ended = n == 0;
 	in->taken += (uint64_t)n;
 	*got = (size_t)n;
+	if (in->taken > (in->packing == PLAIN ? LIST_TEXT_MOST : LIST_PACKED_MOST)) {
+		*reason = in->packing == PLAIN ? "it has more than 16 GiB, and that is no list"
+					       : "it has more than 1 GiB, packed, and that is no list";
+		return -EFBIG;
+	}
 	return 0;
 }
 
@@ -228,6 +235,10 @@ static int check_unpacked(struct input *in, const char **reason)
 		*reason = in->too_much;
 		return -EFBIG;
 	}
+	if (in->unpacked > LIST_TEXT_MOST) {
+		*reason = "it unpacks to more than 16 GiB, and that is no list";
+		return -EFBIG;
+	}
 	if (!in->most && in->unpacked > UNPACKED_MOST && in->unpacked / UNPACKED_TIMES > in->taken) {
 		*reason = "it unpacks to more than 1 GiB, and to more than a hundred times its size: unpack it "
 			  "first if that is right";
@@ -236,13 +247,35 @@ static int check_unpacked(struct input *in, const char **reason)
 	return 0;
 }
 
+static int check_padding(struct input *in, size_t used, size_t made, const char **reason)
+{
+	in->padding = made ? 0 : in->padding + used;
+	if (in->padding <= READER_PADDING)
+		return 0;
+	*reason = "damaged: more than 4 MiB of it unpack to nothing";
+	return -EBADMSG;
+}
+
+static int unpack_more(struct input *in, uint8_t *out, size_t room, size_t *made, const char **reason)
+{
+	int err = refill(in, reason);
+	size_t at = in->at;
+
+	err = err ?: unpack[in->packing](in, out, room, made, reason);
+	if (err)
+		return err;
+	in->unpacked += *made;
+	in->ended |= !*made && in->at == at && in->fd_ended;
+	return check_unpacked(in, reason) ?: check_padding(in, in->at - at, *made, reason);
+}
+
 ssize_t input_read(struct input *in, void *buf, size_t size, const char **reason)
 {
 	size_t done = 0;
 	int err;
 
 	while (done < size && !in->ended) {
-		size_t made = 0, at = in->at;
+		size_t made = 0;
 
 		if (in->packing == PLAIN) {
 			made = in->filled - in->at < size - done ? in->filled - in->at : size - done;
@@ -256,17 +289,9 @@ ssize_t input_read(struct input *in, void *buf, size_t size, const char **reason
 				in->ended = in->fd_ended;
 			}
 		} else {
-			err = refill(in, reason);
-			if (!err)
-				err = unpack[in->packing](in, (uint8_t *)buf + done, size - done, &made, reason);
+			err = unpack_more(in, (uint8_t *)buf + done, size - done, &made, reason);
 			if (err)
 				return err;
-			in->unpacked += made;
-			err = check_unpacked(in, reason);
-			if (err)
-				return err;
-			if (!made && in->at == at && in->fd_ended)
-				in->ended = true;
 		}
 		done += made;
 	}
@@ -295,11 +320,18 @@ uint64_t input_taken(const struct input *in)
 	return in->taken;
 }
 
+uint64_t input_at(const struct input *in)
+{
+	off_t at = lseek(in->fd, 0, SEEK_CUR);
+
+	return at < 0 ? UINT64_MAX : (uint64_t)at;
+}
+
 double input_progress(const struct input *in)
 {
-	off_t at = in->size ? lseek(in->fd, 0, SEEK_CUR) : -1;
+	uint64_t at = in->size ? input_at(in) : UINT64_MAX;
 
-	return at >= 0 ? (double)at / (double)in->size : -1;
+	return at != UINT64_MAX ? (double)at / (double)in->size : -1;
 }
 
 int input_fd(const struct input *in)

@@ -20,7 +20,9 @@ void input_close(struct input *input);
 
 /* Bytes of the file that were taken, as it lies there. */
 uint64_t input_taken(const struct input *input);
-/* How much of the file has been taken, here or in a child, 0 to 1; negative where the size is not known. */
+/* The same, here or in a child; UINT64_MAX: it is a pipe. */
+uint64_t input_at(const struct input *input);
+/* How much of the file that is, 0 to 1; negative where the size is not known. */
 double input_progress(const struct input *input);
 
 int input_fd(const struct input *input);

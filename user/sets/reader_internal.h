@@ -76,6 +76,14 @@ struct reader {
 #define READER_PACKED ((size_t)128 << 10)
 #endif
 
+/*
+ * What nothing comes of: padding, as of tapes, empty members, frames that are skipped, a line without end. Beyond
+ * that it is made to be read for ever: a hole in a file costs who makes it nothing.
+ */
+#ifndef READER_PADDING
+#define READER_PADDING ((uint64_t)4 << 20)
+#endif
+
 /* Room in the buffer beyond what was read: the fast path looks at whole words. */
 #define READER_SLACK 32
 

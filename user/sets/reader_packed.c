@@ -18,6 +18,7 @@ struct unpacking {
 	struct packed_head head;
 	ZSTD_DStream *zstd;
 	bool ended; /* of the frame */
+	uint64_t padding;
 	struct packed_sum sum;
 	uint32_t done;	 /* the last kind of block that was begun */
 	uint64_t next;	 /* IPv4, places: the least that may follow */
@@ -40,6 +41,21 @@ static int damaged(const struct unpacking *u)
 	return reader_fail(u->reader, -EBADMSG, DAMAGED);
 }
 
+/* Unpacks what is there. A frame may have blocks of nothing, and zeros are such. */
+static int unpack_some(struct unpacking *u, ZSTD_outBuffer *out)
+{
+	struct reader *r = u->reader;
+	ZSTD_inBuffer in = { r->buf, r->end, r->start };
+	size_t before = out->pos, ret = ZSTD_decompressStream(u->zstd, out, &in);
+
+	u->padding = out->pos > before ? 0 : u->padding + in.pos - r->start;
+	if (ZSTD_isError(ret) || u->padding > READER_PADDING)
+		return damaged(u);
+	u->ended = !ret;
+	r->start = in.pos;
+	return 0;
+}
+
 /* So many bytes, or damaged. */
 static int unpack(struct unpacking *u, void *to, size_t bytes)
 {
@@ -47,23 +63,17 @@ static int unpack(struct unpacking *u, void *to, size_t bytes)
 	struct reader *r = u->reader;
 
 	while (out.pos < bytes) {
-		ZSTD_inBuffer in = { r->buf, r->end, r->start };
-		size_t before = out.pos, ret;
+		size_t before = out.pos, start = r->start;
+		int err = u->ended ? damaged(u) : unpack_some(u, &out);
 
-		if (u->ended)
-			return damaged(u);
-		ret = ZSTD_decompressStream(u->zstd, &out, &in);
-		if (ZSTD_isError(ret))
-			return damaged(u);
-		u->ended = !ret;
-		if (in.pos == r->start && out.pos == before) {
+		if (err)
+			return err;
+		if (r->start == start && out.pos == before) {
 			int got = reader_fill(r);
 
 			if (got <= 0)
 				return got ?: damaged(u);
 			reader_progress(r);
-		} else {
-			r->start = in.pos;
 		}
 	}
 	return 0;
@@ -264,14 +274,11 @@ static int nothing_follows(struct unpacking *u)
 
 	while (!u->ended && got > 0) {
 		ZSTD_outBuffer out = { &none, 1, 0 };
-		ZSTD_inBuffer in = { r->buf, r->end, r->start };
-		size_t ret = ZSTD_decompressStream(u->zstd, &out, &in);
+		int err = unpack_some(u, &out);
 
-		if (ZSTD_isError(ret) || out.pos)
-			return damaged(u);
-		u->ended = !ret;
-		r->start = in.pos;
-		if (!u->ended && in.pos == r->end)
+		if (err || out.pos)
+			return err ?: damaged(u);
+		if (!u->ended && r->start == r->end)
 			got = reader_fill(r);
 	}
 	if (got > 0 && r->start == r->end)

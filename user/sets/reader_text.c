@@ -90,7 +90,7 @@ void reader_skip(struct reader *reader, size_t len)
 
 int reader_skip_line(struct reader *reader)
 {
-	for (;;) {
+	for (uint64_t skipped = 0; skipped <= READER_PADDING;) {
 		char *newline = memchr(reader->buf + reader->start, '\n', reader->end - reader->start);
 		int got;
 
@@ -98,11 +98,13 @@ int reader_skip_line(struct reader *reader)
 			reader_skip(reader, (size_t)(newline - reader->buf) + 1 - reader->start);
 			return 0;
 		}
+		skipped += reader->end - reader->start;
 		reader_skip(reader, reader->end - reader->start);
 		got = reader_fill(reader);
 		if (got <= 0)
 			return got;
 	}
+	return reader_fail(reader, -EBADMSG, "damaged: a line of it is longer than 4 MiB");
 }
 
 /* One bit for each of eight bytes that is not a digit. */
