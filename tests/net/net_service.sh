@@ -448,7 +448,9 @@ status_has() {
 beside_a_load() {
 	need strace
 	prepare
+	echo 203.0.113.1-203.0.113.16 >other
 	bloom load bad "$WORK/list"
+	bloom load other "$WORK/other"
 	under=(strace -f -D -o calls -e trace=read -e inject=read:signal=STOP:when=1 -P "$WORK/list")
 	ready
 	sed -i 's/192.0.2.7/198.51.100.1/' list
@@ -462,6 +464,10 @@ beside_a_load() {
 	veth 0
 	restored
 	send 0 -b banned -c clean
+	# Not even those that have their turn behind it wait for ever.
+	echo 203.0.113.1-203.0.113.17 >other
+	heard "$log" "load bad: takes long; others do not wait for it"
+	heard "$log" "load other: done"
 	kill -KILL "$child"
 	heard "$log" "load bad: it was ended by signal 9 (memory?)"
 	wait_until "status to say it" status_has "list 'bad': its next version was refused, since .*: it was ended by signal 9 (memory?)"

@@ -140,6 +140,57 @@ static void limit(void)
 	jobs_stop(&jobs);
 }
 
+/* A new version of a list that takes long goes on beside the others, as one at a time. */
+static void aside(void)
+{
+	static const struct {
+		struct job job;
+		bool goes;
+	} each[] = {
+		{ { .kind = JOB_LOAD, .list = "one" }, true },
+		{ { .kind = JOB_NETWORKS }, true },
+		{ { .kind = JOB_LINE, .line = 3, .list = "one", .again = true }, true },
+		{ { .kind = JOB_LINE, .line = 3, .list = "one" }, false }, /* those behind it may need it */
+		{ { .kind = JOB_LINE, .line = 3, .again = true }, false },
+		{ { .kind = JOB_ROTATE }, false },
+		{ { .kind = JOB_RESTORE }, false },
+	};
+
+	for (size_t i = 0; i < sizeof(each) / sizeof(each[0]); i++) {
+		struct jobs jobs = { .context = &own }, slow = jobs;
+		struct job job = each[i].job;
+		int status = 0;
+		pid_t pid;
+
+		CHECK(!jobs_set_aside(&jobs, &slow, INT64_MAX), "there is none");
+		job.run = for_ever;
+		jobs_add(&jobs, &job, NULL, NULL, 0);
+		add(&jobs, (struct job){ .kind = JOB_ROTATE, .line = 7 });
+		CHECK(!jobs_set_aside(&jobs, &slow, INT64_MAX), "%zu: it does not run yet", i);
+		jobs_start(&jobs);
+		pid = jobs.pid;
+		CHECK(!jobs_set_aside(&jobs, &slow, jobs.since + 10000) && jobs.pid == pid, "%zu: it was not long", i);
+		CHECK(jobs_set_aside(&jobs, &slow, jobs.since + 10001) == each[i].goes, "%zu: it is not", i);
+		if (each[i].goes) {
+			CHECK(slow.pid == pid && is(slow.first, &job) && !slow.first->next && slow.since == jobs.since,
+			      "%zu: another is aside", i);
+			CHECK(!jobs.pid && jobs.first && jobs.first->line == 7, "%zu: the others wait", i);
+			/* The same list once more stays where it is. */
+			jobs_stop(&jobs);
+			jobs_add(&jobs, &job, NULL, NULL, 0);
+			jobs_start(&jobs);
+			CHECK(!jobs_set_aside(&jobs, &slow, INT64_MAX) && jobs.pid, "%zu: two are aside", i);
+			kill(slow.pid, SIGKILL);
+			job_free(end_of(&slow, &status));
+			CHECK(!slow.pid && !slow.first, "%zu: it is there still", i);
+		} else {
+			CHECK(jobs.pid == pid && !slow.first, "%zu: it is gone", i);
+		}
+		jobs_stop(&jobs);
+		jobs_stop(&slow);
+	}
+}
+
 /* It is said once in ten minutes. */
 static void limit_is_said(void)
 {
@@ -445,6 +496,7 @@ int main(int argc, char **argv)
 		{ "one after another, and what is urgent first", order },
 		{ "one that was overtaken", overtaken },
 		{ "one that does not end is stopped", limit },
+		{ "a list that takes long", aside },
 		{ "that is said once", limit_is_said },
 		{ "one that was stopped", stopped },
 		{ "what each is called", texts },

@@ -412,6 +412,39 @@ static void a_trial_is_over(void)
 	runs(steps, 1);
 }
 
+/* What takes long of a list goes on beside the others, and is tried again, or not wanted any more, as they are. */
+static void a_list_takes_long(void)
+{
+	static const struct step fails[] = { ENDS(100, 1, EXITS(0)),
+					     ENDS(200, 2, EXITS(0)),
+					     ENDS(300, 3, EXITS(2)),
+					     { .at = 70300, .fd = FD_OBSERVER },
+					     { .at = 70301, .fd = FD_OBSERVER },
+					     { .at = 72000, .fd = FD_FILE, .once = " reload_read confirmed " },
+					     ENDS(80000, 4, EXITS(2)),
+					     TERM(81000) };
+	static const struct step unwanted[] = { ENDS(100, 1, EXITS(0)),
+						ENDS(200, 2, EXITS(0)),
+						ENDS(300, 3, EXITS(2)),
+						{ .at = 70301, .fd = FD_OBSERVER },
+						{ .at = 71000, .fd = FD_SIGNALS, .signal = SIGHUP },
+						ENDS(72000, 5, EXITS(0)),
+						ENDS(73000, 4, EXITS(2)),
+						ENDS(74000, 6, EXITS(0)),
+						TERM(75000) };
+	static const struct step stopped[] = { ENDS(100, 1, EXITS(0)),
+					       ENDS(200, 2, EXITS(0)),
+					       ENDS(300, 3, EXITS(2)),
+					       { .at = 70301, .fd = FD_OBSERVER },
+					       TERM(71000) };
+
+	runs(fails, 2);
+	begin();
+	runs(unwanted, 2);
+	begin();
+	runs(stopped, 2);
+}
+
 static void none_starts(void)
 {
 	no_process = true;
@@ -616,6 +649,7 @@ static void word_for_word(void)
 					       { "lines fail", lines_fail },
 					       { "lines fail again", lines_fail_again },
 					       { "a trial is over", a_trial_is_over },
+					       { "a list takes long", a_list_takes_long },
 					       { "no process starts", no_process_starts },
 					       { "urgent", urgent },
 					       { "a list is fetched", a_list_is_fetched },

@@ -30,6 +30,7 @@ struct service {
 	struct service_options *options;
 	struct config *config;
 	struct jobs jobs;
+	struct jobs slow;   /* a list that takes long, beside them */
 	struct jobs urgent; /* for what ends and interfaces that come: not held up by a list */
 	struct feeds feeds;
 	struct followers followers;

@@ -17,6 +17,8 @@
 
 /* The largest lists take a minute: a job that takes this long hangs. */
 #define JOB_SECONDS 600
+/* Nor does a list's new version hold up the others for longer than this: its owner may make it take long. */
+#define LIST_SECONDS 10
 
 void job_free(struct job *job)
 {
@@ -204,6 +206,23 @@ void jobs_limit(struct jobs *jobs, int64_t now)
 	jobs->first->stopped = true;
 	kill(jobs->pid, SIGKILL);
 	jobs->since = now;
+}
+
+bool jobs_set_aside(struct jobs *jobs, struct jobs *aside, int64_t now)
+{
+	struct job *job = jobs->first;
+
+	if (!jobs->pid || aside->first || now - jobs->since <= LIST_SECONDS * 1000 ||
+	    (job->kind != JOB_LOAD && job->kind != JOB_NETWORKS &&
+	     !(job->kind == JOB_LINE && job->again && job->list[0])))
+		return false;
+	aside->first = job;
+	aside->pid = jobs->pid;
+	aside->since = jobs->since;
+	jobs->first = job->next;
+	jobs->pid = 0;
+	job->next = NULL;
+	return true;
 }
 
 bool jobs_ended(struct jobs *jobs, struct job **job, int *status)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * The commands that the service runs: one after another, each in a process of its own. A failure ends with its process,
- * its memory is freed, and the service always answers.
+ * its memory is freed, and the service always answers. Only a new version of a list that takes long has others beside
+ * it.
  */
 #ifndef SERVICE_JOBS_H
 #define SERVICE_JOBS_H
@@ -76,6 +77,11 @@ void jobs_hurry(struct jobs *jobs, enum job_kind kind);
 int jobs_start(struct jobs *jobs);
 /* Kills one that has run for too long. */
 void jobs_limit(struct jobs *jobs, int64_t now);
+/*
+ * One that runs goes on as the only one of `aside`, if it is a new version of a list that takes long, and none is
+ * there: then the others have their turn.
+ */
+bool jobs_set_aside(struct jobs *jobs, struct jobs *aside, int64_t now);
 /* Has the running job ended? Then the caller frees *job; *status is what wait(2) says. */
 bool jobs_ended(struct jobs *jobs, struct job **job, int *status);
 /* The job waits for jobs_again(), which queues all such jobs again. One that was overtaken does not wait. */

@@ -122,6 +122,7 @@ static void look(struct service *s, int64_t now, bool glance)
 	if (expiry_look(&s->expiry, err ? NULL : state, !err && filters && agreement(state, &live) == BEHIND)) {
 		again(s);
 		jobs_overtake(&s->jobs);
+		jobs_overtake(&s->slow);
 	}
 	if (!err) {
 		struct limits limits = state_limits(state);
@@ -178,6 +179,7 @@ static void reload_config(struct service *s)
 	if (!s->options->configure(s->options, &fresh, false)) {
 		observer_asked(s->observer, &s->options->listen);
 		jobs_drop_lines(&s->jobs);
+		jobs_drop_lines(&s->slow);
 		config_free(s->config);
 		*s->config = fresh;
 		hook_change(&s->hook, s->options->hook);
@@ -200,8 +202,8 @@ static void on_signal(struct service *s)
 			reload_config(s);
 		else if (info.ssi_signo == SIGTERM || info.ssi_signo == SIGINT)
 			s->stop = true;
-		while (jobs_ended(&s->jobs, &job, &status) || jobs_ended(&s->urgent, &job, &status) ||
-		       feeds_ended(&s->feeds, &job, &status))
+		while (jobs_ended(&s->jobs, &job, &status) || jobs_ended(&s->slow, &job, &status) ||
+		       jobs_ended(&s->urgent, &job, &status) || feeds_ended(&s->feeds, &job, &status))
 			service_job_ended(s, job, status);
 		followers_ended(&s->followers, clock_ms());
 		errands_ended(&s->errands, clock_ms());
@@ -252,11 +254,20 @@ static void run_jobs(struct jobs *jobs, int64_t now)
 		warn("%s", reason(err));
 }
 
+static void set_aside(struct service *s, int64_t now)
+{
+	char text[JOB_TEXT_MAX];
+
+	if (jobs_set_aside(&s->jobs, &s->slow, now))
+		service_say("%s: takes long; others do not wait for it", job_text(text, s->slow.first));
+}
+
 static void turn(struct service *s, int64_t now)
 {
+	set_aside(s, now);
 	if (now >= look_due(s))
 		look(s, now, busy(s));
-	if (!s->jobs.first && s->retry.at == INT64_MAX)
+	if (!s->jobs.first && !s->slow.first && s->retry.at == INT64_MAX)
 		s->retry.wait = 0;
 	if (now >= s->retry.at)
 		again(s);
@@ -285,6 +296,7 @@ static void turn(struct service *s, int64_t now)
 	/* What was filtered, and is not any more, others would put back without a word. */
 	if (!keeper_heals(s->keeper)) {
 		run_jobs(&s->jobs, now);
+		run_jobs(&s->slow, now);
 		run_jobs(&s->urgent, now);
 	}
 	if (s->started)
@@ -427,6 +439,7 @@ int service_run(const struct context *context, struct service_options *options, 
 		.options = options,
 		.config = config,
 		.jobs.context = context,
+		.slow.context = context,
 		.urgent.context = context,
 		.attacks.context = context,
 		.learn.jobs.context = context,
@@ -462,6 +475,7 @@ int service_run(const struct context *context, struct service_options *options, 
 		notify("STOPPING=1");
 	}
 	jobs_stop(&s.jobs);
+	jobs_stop(&s.slow);
 	jobs_stop(&s.urgent);
 	feeds_stop(&s.feeds);
 	followers_stop(&s.followers);
