@@ -55,11 +55,20 @@ static off_t given_lseek(int fd, off_t at, int whence)
 	return lseek(fd, at, whence);
 }
 
-#define write  given_write
-#define pwrite given_pwrite
-#define lseek  given_lseek
+static uint64_t half; /* of what is free; 0: enough */
+
+static uint64_t given_half(uint64_t most)
+{
+	return half ?: most;
+}
+
+#define memory_half given_half
+#define write	    given_write
+#define pwrite	    given_pwrite
+#define lseek	    given_lseek
 #include "sets/networks_make.c"
 #undef write
+#undef memory_half
 #undef pwrite
 #undef lseek
 
@@ -422,6 +431,21 @@ static size_t file_is(char *bytes, size_t most)
 
 #define THREE "network,asn,name\n1.0.0.0/8,5,a\n2.0.0.0/8,6,b\n2001:db8::/32,6,b\n"
 
+/* Who writes the table does not say how much memory it takes. */
+static void too_much(void)
+{
+	int err;
+
+	half = 2 * sizeof(struct row);
+	err = make(THREE);
+	CHECK(err_is(err, EFBIG) && !strcmp(reason(err), "the table takes more than 96 B of memory, half of what "
+							 "is free"),
+	      "%s", reason(err));
+	CHECK(!make("network,asn,name\n1.0.0.0/8,5,a\n"), "one row: %s", log_last());
+	half = 0;
+	CHECK(!make(THREE), "three rows: %s", log_last());
+}
+
 /* Whatever the kernel takes at once, and whoever interrupts it, the file is the same. */
 static void bit_by_bit(void)
 {
@@ -507,6 +531,7 @@ int main(void)
 		{ "files that are damaged, cut, or open to others", damaged_files },
 		{ "no room for it", no_room },
 		{ "each name once", each_name_once },
+		{ "more memory than there is", too_much },
 		{ "taken bit by bit", bit_by_bit },
 		{ "each call that writes fails", each_write_fails },
 	};

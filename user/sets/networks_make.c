@@ -10,7 +10,9 @@
 
 #include "base/grow.h"
 #include "base/log.h"
+#include "base/memory.h"
 #include "base/new_file.h"
+#include "base/out.h"
 #include "base/source_file.h"
 #include "base/state_path.h"
 #include "sets/networks_file.h"
@@ -37,6 +39,7 @@ struct maker {
 	size_t text_n, text_room;
 	uint32_t *buckets; /* of a hash table of names; a power of two, at most half full */
 	size_t buckets_n;
+	uint64_t most; /* bytes of all that */
 	/* While one family is put in order: rows by their width, the narrowest first. */
 	uint32_t *heap;
 	size_t heap_n;
@@ -139,8 +142,12 @@ static int on_row(void *arg, int family, ip6 lo, ip6 hi, const struct network *n
 {
 	struct maker *m = arg;
 	struct row row = { lo, hi, 0, (uint32_t)family, (uint32_t)m->n };
+	char text[BYTES_TEXT_MAX];
 	int err = 0;
 
+	if (m->n * sizeof(row) + m->names_n * sizeof(*m->names) + m->text_n >= m->most)
+		return because(-EFBIG, "the table takes more than %s of memory, half of what is free",
+			       bytes_text(text, m->most));
 	if (m->n >= UINT32_MAX / 2 || !GROW(m->rows, m->n))
 		return -ENOMEM;
 	if (network->asn || network->country[0] || network->name[0])
@@ -333,7 +340,7 @@ static int write_file(struct maker *m, const char *path, const struct networks_s
 
 int networks_make(const char *state, const char *table, struct networks_source *source)
 {
-	struct maker m = { 0 };
+	struct maker m = { .most = memory_half(UINT64_MAX) };
 	struct reader_options options = { .named = on_row, .arg = &m, .skip_bad = true, .progress = true };
 	struct reader_report report = { 0 };
 	struct ranges none = RANGES_EMPTY;
