@@ -21,14 +21,24 @@ leaves_bogons_out() {
 
 # Who makes a link to what he may not read does not find it in a log.
 hides_what_a_link_led_to() {
-	echo secret:7 >private
-	chmod 600 private
-	ln -s private link
-	refused "private:1: 'secret:7': expected an address" load list private
-	refused "link:1: expected an address" load list link
-	! grep secret err || fail "the link shows what it led to"
-	chmod 644 private
-	refused "link:1: 'secret:7': expected an address" load list link
+	local above mode
+
+	chmod 755 .
+	mkdir private
+	ln -s private/file link
+	ln -s private folder
+	while read -r above mode; do
+		echo secret:7 >private/file
+		chmod "$mode" private/file
+		chmod "$above" private
+		refused "private/file:1: 'secret:7': expected an address" load list private/file
+		refused "link:1: expected an address" load list link
+		refused "folder/file:1: expected an address" load list folder/file
+		! grep secret err || fail "the link shows what it led to"
+	done <<-END
+		755 600
+		700 644
+	END
 }
 
 # Whoever may write to a list's folder could have the service wait for ever.

@@ -89,4 +89,16 @@ many_rows() {
 	cmp said expected || fail "$(diff said expected | head -4)"
 }
 
-run_cases whose many_rows
+# As of a list: who makes a link to what he may not read does not find it in a log.
+hides_what_a_link_led_to() {
+	mkdir -m 700 private
+	{ table && echo secret,FR,,; } >private/table
+	ln -s private/table link
+	bloom tune --networks private/table
+	grep -q "private/table:5: 'secret,FR,,'" err || fail "its own name hides it: $(cat err)"
+	bloom tune --networks link
+	grep -q "link:5: not" err || fail "nothing is said: $(cat err)"
+	! grep secret err || fail "the link shows what it led to"
+}
+
+run_cases whose many_rows hides_what_a_link_led_to

@@ -179,6 +179,76 @@ static void stamps(void)
 	CHECK(err_is(err, ENOENT) && !strcmp(reason(err), expected), "'%s'", err ? reason(err) : "it is there");
 }
 
+/* --- Who may have led us there --- */
+
+#define OF_SOMEBODY_ELSE 4711
+
+static void shown(const char *what, const char *path, mode_t mode, mode_t above, bool is)
+{
+	int fd = open(file, O_RDONLY | O_CLOEXEC);
+
+	CHECK(fd >= 0 && !fchmod(fd, mode) && !chmod(directory, above) && source_is_hidden(fd, path) == !is,
+	      "%s, mode %o in %o: %s", what, mode, above, is ? "hidden" : "shown");
+	close(fd);
+}
+
+static void hidden(void)
+{
+	char link[300], closed[300];
+	int fd;
+
+	snprintf(link, sizeof(link), "%s/link", directory);
+	snprintf(closed, sizeof(closed), "%s (deleted)", file);
+	shown("by its name", file, 0600, 0700, true);
+	shown("by a link", link, 0600, 0700, false);
+	shown("by a link", link, 0600, 0755, false);
+	shown("by a link", link, 0644, 0700, false);
+	CHECK(source_is_hidden(-1, file), "one that is not open is shown");
+	fd = open(file, O_RDONLY | O_CLOEXEC);
+	CHECK(!rename(file, link) && source_is_hidden(fd, file) && !source_is_hidden(fd, link),
+	      "by a name that it had");
+	CHECK(!unlink(link) && source_is_hidden(fd, closed), "one that is gone is shown");
+	close(fd);
+	fd = open(file, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	if (fchown(fd, OF_SOMEBODY_ELSE, OF_SOMEBODY_ELSE)) {
+		ktap_skip("needs root");
+	} else {
+		shown("one of somebody else's", file, 0600, 0700, false);
+		CHECK(!fchown(fd, 0, 0), "back");
+	}
+	close(fd);
+}
+
+static void everybodys(void)
+{
+	static const struct {
+		mode_t mode, above;
+		bool shown;
+	} each[] = {
+		{ 0644, 0755, true },  { 0644, 0711, true },  { 0604, 0755, false },
+		{ 0640, 0755, false }, { 0600, 0755, false }, { 0644, 0710, false },
+		{ 0644, 0701, false }, { 0644, 0700, false }, { 0644, 0766, false },
+	};
+	char link[300], above[sizeof(directory)];
+	struct stat is;
+
+	snprintf(link, sizeof(link), "%s/link", directory);
+	strcpy(above, directory);
+	while (*above) {
+		*strrchr(above, '/') = '\0';
+		if (stat(*above ? above : "/", &is) || (is.st_mode & 0011) != 0011) {
+			ktap_skip("not everybody may enter TMPDIR");
+			return;
+		}
+	}
+	for (size_t i = 0; i < sizeof(each) / sizeof(each[0]); i++) {
+		chmod(directory, 0700);
+		chmod(file, 0600);
+		shown("by a link", link, each[i].mode, each[i].above, each[i].shown);
+	}
+	CHECK(!chmod(directory, 0700) && !chmod(file, 0600), "back");
+}
+
 static void of_the_kernel(void)
 {
 	static const long kernels[] = { PROC_SUPER_MAGIC, SYSFS_MAGIC,	      DEBUGFS_MAGIC,
@@ -249,6 +319,7 @@ int main(void)
 		{ "where it is", where_it_is },	       { "the longest path", longest },
 		{ "which version it is", stamps },     { "files of the kernel", of_the_kernel },
 		{ "files that are written", written }, { "files that were written a moment ago", young },
+		{ "who may read it", hidden },	       { "files that everybody may read", everybodys },
 	};
 	char made[200];
 	int status, fd;

@@ -64,6 +64,43 @@ int source_look(char stamp[SOURCE_STAMP_MAX], const char *path)
 	return 0;
 }
 
+struct way {
+	bool open; /* to everybody: the group, too, as a mode can shut out a group alone */
+	uid_t owner;
+};
+
+static int may_enter(void *arg, const char *directory, const struct stat *is, const char *name, bool last)
+{
+	struct way *way = arg;
+
+	(void)directory;
+	(void)name;
+	(void)last;
+	way->open = way->open && (is->st_mode & (S_IXGRP | S_IXOTH)) == (S_IXGRP | S_IXOTH);
+	way->owner = is->st_uid;
+	return 0;
+}
+
+/* Of the open file, as a link may lead elsewhere meanwhile. */
+bool source_is_hidden(int fd, const char *absolute)
+{
+	char link[64], real[PATH_MAX];
+	struct way way;
+	struct stat st;
+	ssize_t length;
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	length = readlink(link, real, sizeof(real) - 1);
+	if (length < 0 || fstat(fd, &st))
+		return true;
+	real[length] = '\0';
+	way = (struct way){ (st.st_mode & (S_IRGRP | S_IROTH)) == (S_IRGRP | S_IROTH), st.st_uid };
+	if (way_walk(real, may_enter, &way))
+		return true;
+	/* By its own name, and of whose the directory is: nobody else had it put there. */
+	return !way.open && (strcmp(real, absolute) != 0 || way.owner != st.st_uid);
+}
+
 bool source_is_of_the_kernel(int fd)
 {
 	static const unsigned int magics[] = { PROC_SUPER_MAGIC, SYSFS_MAGIC,	     DEBUGFS_MAGIC,

@@ -14,6 +14,11 @@ int source_locate(char absolute[PATH_MAX], const char *path);
 /* The stamp of an open file, or of the file that the path names now. It differs where the file may differ. */
 void source_stamp(char stamp[SOURCE_STAMP_MAX], const struct stat *st);
 int source_look(char stamp[SOURCE_STAMP_MAX], const char *path);
+/*
+ * Could who may not read that open file have us read it by this path: by a link, or a name in a directory of his? Then
+ * its lines are not to be shown. Not so of one that everybody may read, by its mode and those of all directories above.
+ */
+bool source_is_hidden(int fd, const char *absolute);
 /* Is that file no file on a disk, but the kernel's, which may have its reader wait for ever, as /proc/kmsg does? */
 bool source_is_of_the_kernel(int fd);
 /* Does a process have the file open for writing? The kernel answers only the file's owner: for others it is false. */

@@ -48,21 +48,6 @@ static void describe_source(struct load *l, const struct stat *st)
 	load_describe(l, s->options, sizeof(s->options));
 }
 
-/*
- * A link to a file that others may not read: the user who made the link must not find the file's lines in a log.
- * Checked on the open file, as the link may change meanwhile.
- */
-static bool is_hidden(const struct load *l, const struct stat *st)
-{
-	char path[64], real[PATH_MAX];
-	ssize_t length;
-
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", l->text);
-	length = readlink(path, real, sizeof(real) - 1);
-	real[length < 0 ? 0 : length] = '\0';
-	return !(st->st_mode & S_IROTH) && strcmp(real, l->source.path) != 0;
-}
-
 /* The service waits for nobody; neither do lines of a batch, under its lock, and their check must use nothing up. */
 static bool wants_file(const struct load *l)
 {
@@ -95,7 +80,7 @@ static int open_file(struct load *l)
 		l->text = fd;
 		fd = -1;
 		describe_source(l, &st);
-		l->reading.hidden = is_hidden(l, &st);
+		l->reading.hidden = source_is_hidden(l->text, l->source.path);
 	} else {
 		/* A copy, as its lines may be shown later; and so that what was signed is what is read. */
 		l->text = standard_keep(fd);

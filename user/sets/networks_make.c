@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/close_fd.h"
 #include "base/grow.h"
 #include "base/log.h"
 #include "base/memory.h"
@@ -344,18 +345,24 @@ int networks_make(const char *state, const char *table, struct networks_source *
 	struct reader_options options = { .named = on_row, .arg = &m, .skip_bad = true, .progress = true };
 	struct reader_report report = { 0 };
 	struct ranges none = RANGES_EMPTY;
-	char path[STATE_PATH_MAX], error[READER_TEXT_MAX];
+	char path[STATE_PATH_MAX], opened[64], error[READER_TEXT_MAX];
 	uint32_t empty;
-	int err = source_locate(source->path, table);
+	int err = source_locate(source->path, table), fd = -1;
 
 	/* Its stamp first: what is written to it meanwhile is another version. */
 	err = err ?: source_look(source->stamp, source->path);
 	err = err ?: put_text(&m, "", &empty);
+	if (!err && (fd = open(table, O_RDONLY | O_CLOEXEC)) < 0)
+		err = because(-errno, "%s: %s", table, strerror(errno));
 	if (!err) {
-		err = reader_read(table, &options, &none, &report, error);
+		options.name = table;
+		options.hidden = source_is_hidden(fd, source->path);
+		snprintf(opened, sizeof(opened), "/proc/self/fd/%d", fd);
+		err = reader_read(opened, &options, &none, &report, error);
 		if (err && error[0])
 			err = because(err, "%s", error);
 	}
+	close_fd(fd);
 	ranges_free(&none);
 	if (!err && !m.n)
 		err = because(-EINVAL, "%s: it holds no network", table);
