@@ -102,20 +102,20 @@ health() {
 	# What is no reason to take the machine out of service.
 	no_agent
 	until_health 200 degraded
-	grep -q "^crowdsec: http://127.0.0.1:1 does not answer since 20.*Z: .*: what is banned stays" page || fail "no agent: $(cat page)"
+	grep -qx "crowdsec: the agent does not answer" page || fail "no agent: $(cat page)"
 	kill "$agent"
 	until_health 200 ok
 	mv "$XDP_BLOOM_STATE" elsewhere
 	until_health 503 "the state is lost, or cannot be read"
 	mv elsewhere "$XDP_BLOOM_STATE"
 	until_health 200 ok
-	grep -q "^healed 2 times, at last at .*: $XDP_BLOOM_STATE" page || fail "/healthz does not say what was: $(cat page)"
+	grep -qx "healed 2 times, at last at 20[^ ]*Z" page || fail "/healthz does not say what was: $(cat page)"
 	# It must not heal some of them before it cannot.
 	kill -STOP "$service_pid"
 	rm -rf "${XDP_BLOOM_BPFFS:?}"
 	mount -o remount,ro /sys/fs/bpf
 	kill -CONT "$service_pid"
-	until_health 503 "root, slot, counters and 13 more pins are gone from $XDP_BLOOM_BPFFS"
+	until_health 503 "a part of the filter is gone or cannot be seen, or an interface is not filtered"
 	mount -o remount,rw /sys/fs/bpf
 	until_health 200 ok
 	stop

@@ -203,11 +203,20 @@ static void to_whom(void)
 	printf("looked at %lld\n", (long long)web.looked);
 }
 
-/* As a second later. */
+static void asks_with_token(void)
+{
+	web.token.wanted = true;
+	strcpy(web.token.text, "secret");
+	asks("/healthz", "secret");
+	web.token.wanted = false;
+}
+
+/* As a second later: everybody hears what is wrong, and whoever knows the token also why. */
 static void looks(void)
 {
 	web.read = 0;
 	asks("/healthz", NULL);
+	asks_with_token();
 }
 
 static void healths(void)
@@ -232,12 +241,14 @@ static void healths(void)
 	asks("/healthz", NULL);
 	web.state_lost = false;
 	asks("/healthz", NULL);
+	asks_with_token();
 	web.token.wanted = true;
 	asks("/healthz", NULL);
 	web.faults.now = false;
 	asks("/healthz", NULL);
 	web.token.wanted = false;
 	asks("/healthz", NULL);
+	asks_with_token();
 	puts("-- lists");
 	for (refused_n = 0; refused_n <= 4; refused_n++)
 		for (troubles = 0; troubles <= 3; troubles++)

@@ -29,6 +29,7 @@ struct health {
 	char why[4096]; /* lines, without the last end; "": nothing to say */
 	size_t n;	/* bytes of it */
 	unsigned int lines;
+	bool secret; /* whoever asks may know no more of a reason than that there is one */
 };
 
 /* The others are a number. */
@@ -87,13 +88,15 @@ static void look_at_lists(const struct metrics_pages *s, struct health *h)
 	size_t failed_n;
 
 	if (*s->overdue)
-		because_of(h, "%s", s->overdue);
+		because_of(h, "%s",
+			   h->secret ? "a change was not confirmed in time, and has not gone back" : s->overdue);
 	list_failures(s->context, &failed, &failed_n);
 	for (size_t i = 0; i < failed_n; i++) {
 		const struct fresh *f = fresh_find(s->fresh, s->fresh_n, failed[i].list);
 
-		because_of(h, "list '%s': refused since %s: %s%s%s", failed[i].list, utc_text(when, failed[i].since),
-			   failed[i].why, f && f->good ? "; its server last had it at " : "",
+		because_of(h, "list '%s': refused since %s%s%s%s%s", failed[i].list, utc_text(when, failed[i].since),
+			   h->secret ? "" : ": ", h->secret ? "" : failed[i].why,
+			   f && f->good ? "; its server last had it at " : "",
 			   f && f->good ? utc_text(good, f->good) : "");
 	}
 	free(failed);
@@ -101,13 +104,13 @@ static void look_at_lists(const struct metrics_pages *s, struct health *h)
 		if (fresh_trouble(&s->fresh[i], true, text))
 			because_of(h, "%s", text);
 	if (fleet_trouble(&s->fleet, time(NULL), fleet))
-		because_of(h, "%s", fleet);
+		because_of(h, "%s", h->secret ? "fleet: 'xdp-bloom status' says what is wrong" : fleet);
 	lines_down_take(&lines, s->context, true);
 	for (size_t i = 0; i < lines.n; i++)
 		because_of(h, "%s", lines.text[i]);
 	agent_seen_take(&agent, s->context);
 	if (agent_trouble(&agent, agents))
-		because_of(h, "%s", agents);
+		because_of(h, "%s", h->secret ? "crowdsec: the agent does not answer" : agents);
 	if (h->lines > LINES_MOST) {
 		unsigned int more = h->lines - LINES_MOST;
 
@@ -116,14 +119,16 @@ static void look_at_lists(const struct metrics_pages *s, struct health *h)
 	}
 }
 
-static void look_at_health(struct metrics_pages *s, struct health *h)
+static void look_at_health(struct metrics_pages *s, struct health *h, bool secret)
 {
 	struct generation live;
 	char when[UTC_TEXT_MAX];
 
-	*h = (struct health){ WEB_UNAVAILABLE, "failing", "", 0, 0 };
+	*h = (struct health){ .status = WEB_UNAVAILABLE, .word = "failing", .secret = secret };
 	if (s->faults.now && !s->state_lost) {
-		because_of(h, "%s", s->faults.text);
+		because_of(h, "%s",
+			   secret ? "a part of the filter is gone or cannot be seen, or an interface is not filtered"
+				  : s->faults.text);
 	} else if (kernel_live(s->context, &live)) {
 		because_of(h, "no filter is in force, or it cannot be read");
 	} else if (s->state_lost || !is_readable(s)) {
@@ -134,18 +139,21 @@ static void look_at_health(struct metrics_pages *s, struct health *h)
 		look_at_lists(s, h);
 		h->word = h->n ? "degraded" : "ok";
 		if (!h->n && s->faults.n)
-			because_of(h, "healed %llu times, at last at %s: %s", s->faults.n,
-				   utc_text(when, s->faults.last), s->faults.text);
+			because_of(h, "healed %llu times, at last at %s%s%s", s->faults.n,
+				   utc_text(when, s->faults.last), secret ? "" : ": ", secret ? "" : s->faults.text);
 	}
 }
 
-/* Whoever does not know the token hears how it is, not why: what asks may be no more than a load balancer. */
+/*
+ * Whoever does not know the token hears how it is, not why: what asks may be no more than a load balancer. Where there
+ * is none, everybody hears what is wrong; a reason may quote a file, or say what this machine needs.
+ */
 static void health(struct metrics_pages *s, bool known, struct web_page *page)
 {
 	struct health h;
 	char text[sizeof(h.why) + 16];
 
-	look_at_health(s, &h);
+	look_at_health(s, &h, !s->token.wanted);
 	if (!known || !h.why[0])
 		snprintf(text, sizeof(text), "%s\n", h.word);
 	else
@@ -187,7 +195,7 @@ static int look_around(struct metrics_pages *s, struct answered *answer)
 {
 	struct health h;
 
-	look_at_health(s, &h);
+	look_at_health(s, &h, false);
 	return page_json(&s->page,
 			 &(struct page_view){ s->context, s->history, h.word, strcmp(h.word, "ok") ? h.why : "",
 					      &s->passing },
