@@ -635,6 +635,39 @@ line_fails() {
 	stop
 }
 
+theirs_is_refused() {
+	health >page
+	grep -qx "list 'theirs': refused since 20[^ ]*Z" page
+}
+
+# Who publishes a list learns by a link there neither what a file holds nor whether there is one.
+says_nothing_of_a_link() {
+	local told
+
+	prepare
+	mkdir -m 700 private
+	echo secret:7 >private/there
+	echo 203.0.113.1 >theirs
+	echo "load theirs '$WORK/theirs'" >>conf
+	ready --listen 9753
+	is "$(health)" ok "what /healthz says"
+	ln -s private/absent new
+	mv -T new theirs
+	wait_until "/healthz to say it" theirs_is_refused
+	told=$(health)
+	heard "$log" "the link leads nowhere"
+	ln -s private/there new
+	mv -T new theirs
+	heard "$log" "theirs:1: expected an address"
+	is "$(health)" "$told" "what /healthz says of a file that is there"
+	! "$XDP_BLOOM" status | grep secret || fail "status shows it"
+	! grep -r secret "$XDP_BLOOM_STATE" || fail "it is written down"
+	echo 203.0.113.1 >new
+	mv -T new theirs
+	wait_until "nothing to be said of it" says_no_more "list 'theirs'"
+	stop
+}
+
 # begin_writing NAME LINE: new versions of that file, all the time.
 begin_writing() {
 	while echo "$2$SECONDS" >"$1.new"; do
@@ -767,4 +800,4 @@ grows() {
 
 run_cases grows starts_and_stops tells_who_is_busy only_one finds_interfaces "finds_interfaces --shared" finds_the_same_number says_what_is_not_seen tries_interfaces_again claims_no_filter gives_up_an_interface changes_slowly ends_bans ends_what_was_killed restores_without_watchers clock_is_set ends_bans_later starts_on_a_full_disk \
 	ends_bans_of_a_state_that_was_gone beside_a_load \
-	rotates rotates_later killed_at_start answers_prometheus with_few_rights damaged_state line_fails spoken_of_all_the_time written_all_the_time counts_nothing
+	rotates rotates_later killed_at_start answers_prometheus with_few_rights damaged_state line_fails spoken_of_all_the_time says_nothing_of_a_link written_all_the_time counts_nothing

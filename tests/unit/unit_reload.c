@@ -212,7 +212,7 @@ static void not_seen(void)
 	      wanted);
 	forbidden = false;
 	CHECK(turn(r, now + 400000), "it is not loaded now");
-	fails_with(NULL);
+	fails_with(why); /* until it is */
 	close(was);
 	close(said);
 	reload_close(r);

@@ -33,7 +33,7 @@ static struct config lines_of;
 /* The files of lists, in the state and as they are. */
 static struct file_of {
 	const char *list, *path, *options, *stamp; /* as the state has it; list NULL: nothing more */
-	const char *now;			   /* NULL: it is gone; "!": it may not be seen */
+	const char *now;			   /* NULL: it is gone; "!": may not be seen; "?": a link to nowhere */
 	bool written, young, unwatched, unseen;
 } files[5];
 static const char *of_networks, *networks_stamp; /* of networks; NULL: there is none */
@@ -120,12 +120,20 @@ static int given_look(char stamp[SOURCE_STAMP_MAX], const char *path)
 {
 	const char *now = file_at(path)->now;
 
-	if (!now)
+	if (!now || *now == '?')
 		return because(-ENOENT, "%s: it is gone", path);
 	if (*now == '!')
 		return because(-EACCES, "%s: it may not be seen", path);
 	snprintf(stamp, SOURCE_STAMP_MAX, "%s", now);
 	return 0;
+}
+
+static int given_lstat(const char *path, struct stat *st)
+{
+	const char *now = file_at(path)->now;
+
+	*st = (struct stat){ .st_mode = now && *now == '?' ? S_IFLNK : S_IFREG };
+	return now ? 0 : -1;
 }
 
 static bool given_young(const char *path, int64_t seconds)
@@ -191,6 +199,7 @@ static bool given_loads(const struct config_line *l, const char **list, const ch
 #define config_load_of(all, name) ((all)->n && !strcmp(name, "lined") ? (all)->lines : NULL)
 #define list_failed		  given_failed
 #define list_succeeded		  given_succeeded
+#define lstat			  given_lstat
 #define access(path, how)	  (file_at(path)->unseen ? -1 : 0)
 #define warn			  given_warn
 #define clock_ms()		  now_ms
@@ -200,6 +209,7 @@ static bool given_loads(const struct config_line *l, const char **list, const ch
 #undef malloc
 #undef calloc
 #undef access
+#undef lstat
 
 static struct reload *r;
 static bool slow; /* what is to be loaded takes until ends() */
@@ -333,6 +343,29 @@ static void not_seen(void)
 	files[0].now = "!";
 	tells(0);
 	after(200);
+}
+
+static void becomes(const char *now)
+{
+	line("%s", now ?: "gone");
+	files[0].now = now;
+	tells(0);
+	after(200);
+	after(1000);
+}
+
+/* Whatever it leads to, it fails from when it led to no list until it does: it says nothing of what there is. */
+static void to_nowhere(void)
+{
+	follows();
+	turn();
+	becomes("refused");
+	becomes("?");
+	becomes("refused");
+	becomes("?");
+	becomes("s1");
+	becomes("?");
+	becomes(NULL);
 }
 
 static void several(void)
@@ -492,9 +525,9 @@ static void all_the_time(void)
 static void word_for_word(void)
 {
 	static const struct scene scenes[] = {
-		{ "versions", versions },     { "as it is written", written },	     { "not seen", not_seen },
-		{ "several", several },	      { "lines that failed", failed_lines }, { "not watched", not_watched },
-		{ "each fails", each_fails }, { "all the time", all_the_time },
+		{ "versions", versions },	{ "as it is written", written }, { "not seen", not_seen },
+		{ "to nowhere", to_nowhere },	{ "several", several },		 { "lines that failed", failed_lines },
+		{ "not watched", not_watched }, { "each fails", each_fails },	 { "all the time", all_the_time },
 	};
 
 	shows_scenes(&shows, scenes, sizeof(scenes) / sizeof(scenes[0]), anew);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -349,31 +350,39 @@ static int load_again(const struct followed *source, const struct config *config
 static bool is_due(const struct context *context, struct followed *list, bool look)
 {
 	char now[SOURCE_STAMP_MAX];
-	bool reported = list->news.changed, denied;
+	bool reported = list->news.changed, denied, in_force;
 	char text[LIST_NAME_MAX + 8];
+	struct stat link;
 	int err;
 
 	if (!reported && !look)
 		return false;
 	list->news.changed = false;
 	err = source_look(now, list->path);
-	/* The unit keeps the service out of home directories, where a list may lie that was loaded by hand. */
-	denied = err_is(err, EACCES);
+	in_force = !err && !strcmp(now, list->stamp);
+	/*
+	 * The unit keeps the service out of home directories, where a list may lie that was loaded by hand. A link that
+	 * leads nowhere fails as one that leads to no list: nobody learns by it what there is.
+	 */
+	denied = err_is(err, EACCES) || (err && !lstat(list->path, &link) && S_ISLNK(link.st_mode));
 	if (denied && !list->denied)
-		warn("%s: %s; its new versions are not loaded: put it elsewhere, or name it in the config file",
-		     what(list, text), reason(err));
+		warn("%s: %s; its new versions are not loaded: %s", what(list, text), reason(err),
+		     err_is(err, EACCES) ? "put it elsewhere, or name it in the config file"
+					 : "the link leads nowhere");
 	if (denied && *list->list)
 		list_failed(context, list->list, reason(err));
-	else if (list->denied && *list->list)
+	else if (list->denied && (err || in_force) && *list->list)
 		list_succeeded(context, list->list);
+	if (denied)
+		list->tried[0] = '\0'; /* what it was refused for is not what it fails with */
 	list->denied = denied;
-	if (!err && list->lost && !strcmp(now, list->stamp)) {
+	if (list->lost && in_force) {
 		/* It was in force before the command ended. */
 		list_succeeded(context, list->list);
 		list->lost = false;
 	}
 	/* A file that is gone is no new version. */
-	if (err || !strcmp(now, list->stamp) || !strcmp(now, list->tried))
+	if (err || in_force || !strcmp(now, list->tried))
 		return false;
 	/* If it is being written, its end is reported. The kernel does not see another machine's writer: wait. */
 	if (source_is_written(list->path) || (!reported && source_is_young(list->path, LOOK_EVERY / 1000)))
