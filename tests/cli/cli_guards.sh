@@ -1052,6 +1052,7 @@ begins_by_a_grant_on_trial() {
 }
 
 # What comes for good beside a trial, or a batch begins, is not granted by that: a port, an interface that is made again.
+# Nor by a command that fails.
 comes_beside_a_trial() {
 	local it="what is loaded bans 45.0.0.254, a gateway in use"
 
@@ -1065,6 +1066,8 @@ comes_beside_a_trial() {
 	bloom load a it
 	ip route add default via 45.0.0.254
 	ip link set edge1 master edgetop
+	expect 2 "$XDP_BLOOM" attach nosuch --force
+	grep -q "ports that have come are not filtered.*$it" err || fail "what a command that failed said: $(cat err)"
 	bloom attach edge0 --force --confirm 1h
 	grep -q "ports that have come are not filtered.*$it" err || fail "what it said of a port that came: $(cat err)"
 	is "$(xdp_id edge1)" none "the program on the port"

@@ -350,12 +350,10 @@ int ports_settle(struct change *change)
 	return err;
 }
 
-/* The filter begins where it was not. */
+/* The filter begins where it was not. What the command forced is granted by now, unless it failed. */
 static int ask_guard(struct change *change)
 {
-	const struct guard *of = &change->guard;
-	/* For good, as the port is. */
-	struct guard guard = { .afresh = true, .everything = of->all_lasts || (of->everything && !of->waits) };
+	struct guard guard = { .afresh = true };
 	/* What a command that failed has left in the state goes back. */
 	int err = state_again(change->state) ?:
 		  apply_if_needed(change->state, &change->live, &guard) ?:
