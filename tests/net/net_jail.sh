@@ -447,6 +447,73 @@ let_go_with_all() {
 	is "$(get length bans)" 0 "live bans"
 }
 
+# asks: a name server's answer is waited for at 203.0.113.7, by a resolver's socket, until the asker is ended.
+asks() {
+	python3 - <<-'PYTHON' &
+		import os, signal, socket
+
+		asking = open("asking", "w")
+		os.setgid(101)
+		os.setuid(101)
+		s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+		s.connect(("203.0.113.7", 53))
+		print("now", file=asking, flush=True)
+		signal.pause()
+	PYTHON
+	asker=$!
+	wait_until "that it asks" test -s asking
+}
+
+is_said_of() {
+	events_of guard | grep -qF "this machine needs 203.0.113.7, $1"
+}
+
+# is_banned_for_more SOURCES: they send too much once more, and have bans now.
+is_banned_for_more() {
+	offend
+	banned_are "$1"
+}
+
+# For as long as it is needed, it is not banned; then as any other, whether the generation was built with the need or it
+# came later, and again when it has come back.
+needed_for_a_moment() {
+	local i
+
+	banning 203.0.113.7 2001:db8:5:5::7
+	sysctl -qw net.ipv6.conf.edge0.disable_ipv6=0
+	ip link set lo up
+	ip addr add 203.0.113.1/24 dev edge0
+	ip -6 route add 2001:db8:5:5::/64 dev edge0
+	ip route add default via 203.0.113.7
+	ip -6 route add default via 2001:db8:5:5::7 dev edge0
+	# Within what is needed, it has an entry of its own.
+	echo 2001:db8:5:5::7 >partners
+	bloom load partners partners --trust
+	bloom detect trust partners x2
+	ready
+	ip route del default
+	ip -6 route del default
+	wait_until "bans of who is needed no more" is_banned_for_more "2001:db8:5:5:: 203.0.113.7"
+	bloom del 2001:db8:5:5::/64
+	echo 203.0.113.7 >loud
+	for i in 1 2; do
+		bloom del 203.0.113.7
+		asks
+		offend
+		wait_until "the detector's own bans to end" nobody_alone
+		for _ in 1 2 3; do
+			offend
+			is "$(alone) $(banned)" " " "whom it bans that is asked"
+		done
+		kill "$asker"
+		wait "$asker" || true
+		rm asking
+		wait_until "ban $i of who is asked no more" is_banned_for_more 203.0.113.7
+	done
+	is_said_of "a name server in use" || fail "what is said of it: $(events_of guard)"
+	stop TERM
+}
+
 waits_no_more() {
 	[ "$(get '.waiting | length' show)" = 0 ]
 }
@@ -484,4 +551,4 @@ behind_others() {
 	is "$(strikes 192.0.2.7) $(strikes 198.51.101.7) $(strikes 203.0.113.7) $(strikes 203.0.114.7)" "1 1 1 1" "strikes"
 }
 
-run_cases becomes_live climbs needed others alone_in_the_kernel by_two_interfaces stopped many needed_and_trusted trusted_host beside_an_image needed_again needed_at_once guards_says_it let_go_alone let_go_with_all beside_a_trial behind_others
+run_cases becomes_live climbs needed others alone_in_the_kernel by_two_interfaces stopped many needed_and_trusted trusted_host beside_an_image needed_again needed_at_once needed_for_a_moment guards_says_it let_go_alone let_go_with_all beside_a_trial behind_others

@@ -3,6 +3,7 @@
  * From bans of the detector to live bans: of whom, for how long, by which words, and of whom not; with a state of the
  * test's own, and a detector, a clock and needs of a machine that are made up. What is done and said, word for word.
  */
+#include <endian.h>
 #include <jansson.h>
 #include <sys/random.h>
 
@@ -43,6 +44,10 @@ static struct seen detector;
 static const struct own_address *own_need;
 static int64_t passed; /* since the beginning */
 static int seen_err, spare_err;
+static unsigned int full; /* so often there is no room */
+static bool spared_above;
+static const struct end_key *spared_keys;
+static size_t spared_n;
 
 static int64_t given_boot(void)
 {
@@ -111,12 +116,50 @@ __attribute__((format(printf, 3, 4))) static void given_event(const struct conte
 	json_decref(e.more);
 }
 
-static int given_spare(const struct context *context, const struct end_key *keys, size_t n)
+static int given_spare(const struct context *context, const struct spared *who, size_t n)
 {
 	(void)context;
 	for (size_t i = 0; i < n; i++)
-		printf("spare: %u bits of IPv%u\n", keys[i].bits, keys[i].family);
+		printf("spare: %u bits of IPv%u%s%s\n", who[i].key.bits, who[i].key.family,
+		       who[i].guest ? ", a guest's" : "", full ? ", no room" : "");
+	if (n && full) {
+		full--;
+		return because(-ENOSPC, "no room");
+	}
 	return spare_err;
+}
+
+static int given_spared(const struct context *context, struct end_key **keys, size_t *n)
+{
+	(void)context;
+	ENOUGH(*keys = calloc(spared_n + 1, sizeof(**keys)));
+	for (size_t i = 0; i < spared_n; i++)
+		(*keys)[i] = spared_keys[i];
+	*n = spared_n;
+	return 0;
+}
+
+static int none_spared(struct end_key **keys, size_t *n)
+{
+	*keys = NULL;
+	*n = 0;
+	return because(-EIO, "a call fails");
+}
+
+static int given_unspare(const struct context *context, const struct end_key *keys, size_t n)
+{
+	(void)context;
+	printf("spare no more:%s", n ? "" : " nobody");
+	for (size_t i = 0; i < n; i++)
+		printf(" %08x %08x (%u bits)", be32toh(keys[i].addr[0]), be32toh(keys[i].addr[1]), keys[i].bits);
+	putchar('\n');
+	return 0;
+}
+
+static bool given_above(const struct seen *seen)
+{
+	(void)seen;
+	return spared_above;
 }
 
 static int given_unjail(const struct context *context, const struct ranges *set)
@@ -176,17 +219,20 @@ static int fails(void)
 #define grow(...)		 (fails() ? NULL : grow(__VA_ARGS__))
 #define calloc(...)		 (fails() ? NULL : calloc(__VA_ARGS__))
 
-#define kernel_seen		   given_seen
-#define seen_free(seen)		   ((void)(seen))
-#define own_addresses(...)	   CALL(given_needs, __VA_ARGS__)
-#define state_allowed_staying(...) CALL(given_allowed, __VA_ARGS__)
-#define account_own_put(...)	   CALL(given_put, __VA_ARGS__)
-#define event(...)		   given_event(__VA_ARGS__)
-#define kernel_spare(...)	   CALL(given_spare, __VA_ARGS__)
-#define kernel_unjail_set(...)	   CALL(given_unjail, __VA_ARGS__)
-#define time(to)		   given_time(to)
-#define clock_boot		   given_boot
-#define getrandom		   given_random
+#define kernel_seen			given_seen
+#define seen_free(seen)			((void)(seen))
+#define own_addresses(...)		CALL(given_needs, __VA_ARGS__)
+#define state_allowed_staying(...)	CALL(given_allowed, __VA_ARGS__)
+#define account_own_put(...)		CALL(given_put, __VA_ARGS__)
+#define event(...)			given_event(__VA_ARGS__)
+#define kernel_spare(...)		CALL(given_spare, __VA_ARGS__)
+#define kernel_spared(context, keys, n) (fails() ? none_spared(keys, n) : given_spared(context, keys, n))
+#define kernel_unspare(...)		CALL(given_unspare, __VA_ARGS__)
+#define seen_spared			given_above
+#define kernel_unjail_set(...)		CALL(given_unjail, __VA_ARGS__)
+#define time(to)			given_time(to)
+#define clock_boot			given_boot
+#define getrandom			given_random
 #include "change/jail.c"
 #undef event
 #undef time
@@ -415,6 +461,55 @@ static void needed6(void)
 	add6(0x20010db800050005, 3000, C(SYN));
 	add6(0x20010db800050006, 3000, C(SYN));
 	at_once();
+}
+
+static void spares(const char *what)
+{
+	struct ranges needed;
+	int err = jail_spare(&own_context, &needed);
+
+	printf("- %s: %s: %zu, %zu\n", what, err ? reason(err) : "done", needed.n4, needed.n6);
+	ranges_free(&needed);
+}
+
+/* Who is needed no more is not spared for longer, however that came; who is, and what no list may ban, is. */
+static void needed_no_more(void)
+{
+	static const struct own_address gateway = { .addr = { 0xcb007101, 4 }, .what = "a gateway in use" }, within = {
+		.addr = { (ip6)0x20010db800050005 << 64 | 1, 6 }, .what = "a name server in use", .guest = true
+	};
+	const struct end_key keys[] = { end_key_of(gateway.addr, 32),
+					end_key_of((struct addr){ 0xcb007107, 4 }, 32),
+					end_key_of((struct addr){ (ip6)0x20010db800050005 << 64, 6 }, 64),
+					end_key_of((struct addr){ (ip6)0x20010db800050005 << 64 | 9, 6 }, 128),
+					end_key_of((struct addr){ (ip6)0x20010db800050006 << 64, 6 }, 64),
+					end_key_of((struct addr){ 0, 6 }, 64) };
+
+	spared_keys = keys;
+	spared_n = sizeof(keys) / sizeof(keys[0]);
+	none();
+	own_need = &gateway;
+	spares("none of them sends too much");
+	spared_above = true;
+	spares("one of them does");
+	own_need = &within;
+	spares("of IPv6 another host of the network is needed");
+	own_need = NULL;
+	spares("nobody is needed");
+	spared_n = 0;
+	spares("nobody is spared");
+	spared_n = 2;
+	own_need = &within;
+	add6(0x20010db800050005, 3000, C(SYN));
+	spares("one is banned that is needed");
+	spared_above = false;
+	full = 1;
+	spares("there is no room");
+	full = 2;
+	spares("nor is there afterwards");
+	full = 0;
+	moves();
+	spared_n = 0;
 }
 
 /* As many words as there can be. */
@@ -659,7 +754,11 @@ static void each_call_fails(void)
 {
 	static const struct own_address gateway = { .addr = { 0xcb007101, 4 }, .what = "a gateway in use" };
 	static int (*const all[])(void) = { move_some, spare_some, look };
+	const struct end_key keys[] = { end_key_of(gateway.addr, 32), end_key_of((struct addr){ 0xcb007107, 4 }, 32) };
 
+	spared_above = true;
+	spared_keys = keys;
+	spared_n = 2;
 	own_need = &gateway;
 	none();
 	add4(0xcb007101, 3000, C(SYN));
@@ -669,6 +768,7 @@ static void each_call_fails(void)
 			int err;
 
 			failed = false;
+			full = i == 1;
 			succeed = at;
 			err = all[i]();
 			succeed = -1;
@@ -676,6 +776,8 @@ static void each_call_fails(void)
 				break;
 			printf("%zu, call %d: %s\n", i, at, reason(err));
 		}
+	spared_above = false;
+	spared_n = 0;
 }
 
 static void tell(const char *name, void (*happen)(void))
@@ -695,6 +797,7 @@ static void word_for_word(void)
 	tell("not these", not_these);
 	tell("many", many);
 	tell("needed of IPv6", needed6);
+	tell("needed no more", needed_no_more);
 	tell("without a random number", without_random);
 	tell("the longest reason", longest);
 	tell("only some", only_some);

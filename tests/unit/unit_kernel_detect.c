@@ -1049,8 +1049,110 @@ static void trusted_there(void)
 
 static int spared(void)
 {
-	const struct end_key keys[] = { net_key(0x0a010000, 16), net_key(0x0c000001, 32), net_key(0x0b000000, 8) };
-	int err = kernel_spare(&own_context, keys, 3);
+	const struct spared who[] = { { net_key(0x0a010000, 16), true },
+				      { net_key(0x0c000001, 32), false },
+				      { net_key(0x0b000000, 8), false } };
+	int err = kernel_spare(&own_context, who, 3);
+
+	put_changes(suspects_before, cells_before);
+	return err;
+}
+
+/* Guests find room for two more. */
+static void little_room(void)
+{
+	trusted_there();
+	pinned[MAP_TRUSTED]->max_entries = (__u32)pinned[MAP_TRUSTED]->n + 256 + 2;
+}
+
+static void no_room(void)
+{
+	trusted_there();
+	pinned[MAP_TRUSTED]->max_entries = 3;
+}
+
+static int spared_guests(void)
+{
+	const struct spared who[] = { { net_key(0xcb007101, 32), true },
+				      { net_key(0xcb007102, 32), true },
+				      { net_key(0xcb007103, 32), true },
+				      { net_key(0xcb007104, 32), false },
+				      { net_key(0xcb007105, 32), true } };
+
+	return kernel_spare(&own_context, who, 5);
+}
+
+static struct end_key key_6(unsigned int length, __u32 host)
+{
+	return (struct end_key){ END_KEY_BITS(length), 6, { htobe32(0x20010db8), htobe32(5), 0, htobe32(host) } };
+}
+
+/* Some were needed that lists have, or have a network around of. */
+static void spared_there(void)
+{
+	const struct {
+		struct end_key key;
+		__u64 scale;
+	} at[] = { { net_key(0x0a010203, 32), 5 | TRUST_NO_BAN },
+		   { net_key(0x0a010305, 32), 6 | TRUST_NO_BAN },
+		   { net_key(0x0b010101, 32), 7 | TRUST_NO_BAN },
+		   { net_key(0xcb007107, 32), TRUST_ALL | TRUST_NO_BAN },
+		   { net_key(0xcb007108, 32), TRUST_ALL | TRUST_NO_BAN },
+		   { key_6(64, 0), TRUST_ALL | TRUST_NO_BAN },
+		   { key_6(128, 9), 8 | TRUST_NO_BAN },
+		   { key_6(128, 10), 0 } };
+
+	trusted_there();
+	for (size_t i = 0; i < sizeof(at) / sizeof(at[0]); i++)
+		made_put(pinned[MAP_TRUSTED], &at[i].key, &at[i].scale);
+}
+
+static int who_is_spared(void)
+{
+	struct end_key *keys;
+	size_t n;
+	int err = kernel_spared(&own_context, &keys, &n);
+
+	for (size_t i = 0; i < n; i++) {
+		putchar(' ');
+		put_end_key(&keys[i]);
+		putchar('\n');
+	}
+	free(keys);
+	return err;
+}
+
+/* Whichever comes first; one is not there any more, and one stays. */
+static int end_most(void)
+{
+	const struct end_key keys[] = { net_key(0x0a010203, 32),
+					net_key(0x0a010305, 32),
+					net_key(0x0b010101, 32),
+					net_key(0xcb007107, 32),
+					net_key(0xcb007109, 32),
+					key_6(128, 9),
+					key_6(64, 0) };
+
+	return kernel_unspare(&own_context, keys, 7);
+}
+
+static int unspared(void)
+{
+	int err = end_most();
+
+	put_changes(suspects_before, cells_before);
+	return err;
+}
+
+static int spared_still(void)
+{
+	return end_most() ?: who_is_spared();
+}
+
+/* What a packet may have kept meanwhile is asked again. */
+static int unspared_nobody(void)
+{
+	int err = kernel_unspare(&own_context, NULL, 0);
 
 	put_changes(suspects_before, cells_before);
 	return err;
@@ -1063,9 +1165,9 @@ static int spared_nobody(void)
 
 static int spared_one(void)
 {
-	const struct end_key key = net_key(0x0a010000, 16);
+	const struct spared one = { net_key(0x0a010000, 16), false };
 
-	return kernel_spare(&own_context, &key, 1);
+	return kernel_spare(&own_context, &one, 1);
 }
 
 static int owned(void)
@@ -1165,6 +1267,18 @@ static const struct scenario all[] = {
 	{ "spare, no detector", nothing_is_pinned, spared_one, ONCE },
 	{ "spare, nothing in force", live_is_gone, spared_one, ONCE },
 	{ "spare, what is in force cannot be read", live_is_broken, spared_one, ONCE },
+	{ "spare, little room", little_room, spared_guests, ONCE },
+	{ "spare, no room", no_room, spared_guests, ONCE },
+	{ "who is spared", spared_there, who_is_spared, ONCE },
+	{ "who is spared, no detector", nothing_is_pinned, who_is_spared, ONCE },
+	{ "who is spared, nothing in force", live_is_gone, who_is_spared, ONCE },
+	{ "who is spared, what is in force cannot be read", live_is_broken, who_is_spared, ONCE },
+	{ "spare no more", spared_there, unspared, EACH_FAILS },
+	{ "who is spared still", spared_there, spared_still, ONCE },
+	{ "spare nobody less", spared_there, unspared_nobody, ONCE },
+	{ "spare no more, no detector", nothing_is_pinned, end_most, ONCE },
+	{ "spare no more, nothing in force", live_is_gone, end_most, ONCE },
+	{ "spare no more, what is in force cannot be read", live_is_broken, end_most, ONCE },
 	{ "own", trusted_there, owned, EACH_FAILS },
 	{ "own, nothing is looked up", looks_at_none, owned, ONCE },
 	{ "own, no detector", nothing_is_pinned, owned, ONCE },
@@ -1261,6 +1375,35 @@ static void each_once(void)
 	}
 }
 
+/* Of all suspects one is enough that was above a limit just now, and is not banned only as it was needed. */
+static void spared_above(void)
+{
+	static const __u64 second = 1000000000, now = 100 * second;
+	static const struct {
+		__u64 kind, scale, over_at;
+		bool is;
+	} of[] = {
+		{ SUSPECT_IPV4, TRUST_ALL | TRUST_NO_BAN, now, true },
+		{ SUSPECT_IPV6, 5 | TRUST_NO_BAN, now - 2 * second, true },
+		{ SUSPECT_IPV4, TRUST_ALL | TRUST_NO_BAN, now - 3 * second, false },
+		{ SUSPECT_IPV4, TRUST_ALL | TRUST_NO_BAN, now + 1, true }, /* since the clock was read */
+		{ SUSPECT_IPV4, TRUST_ALL | TRUST_NO_BAN, 0, false },
+		{ SUSPECT_IPV4, TRUST_ALL, now, false },
+		{ SUSPECT_NET4, TRUST_ALL | TRUST_NO_BAN, now, false },
+	};
+
+	for (size_t i = 0; i < sizeof(of) / sizeof(of[0]); i++) {
+		struct suspect_seen list[2] = { { .mark = SUSPECT_IPV4, .is = { .scale = TRUST_ALL, .over_at = now } },
+						{ .mark = of[i].kind,
+						  .is = { .scale = of[i].scale, .over_at = of[i].over_at } } };
+		struct seen seen = { .suspect = list, .n = 2, .now = now };
+
+		CHECK(seen_spared(&seen) == of[i].is, "case %zu", i);
+		seen.n = 1;
+		CHECK(!seen_spared(&seen), "case %zu, without it", i);
+	}
+}
+
 /* By key, kind, slot, and since when. */
 static void by_source(void)
 {
@@ -1329,11 +1472,9 @@ static void no_memory(void)
 int main(void)
 {
 	static const struct ktap_case cases[] = {
-		{ "what becomes of a detector's maps", happens },
-		{ "each source once, the worst of it", each_once },
-		{ "suspects in order", by_source },
-		{ "prefixes within others", keys_within },
-		{ "without memory, and the tick", no_memory },
+		{ "what becomes of a detector's maps", happens },    { "each source once, the worst of it", each_once },
+		{ "who was needed is above a limit", spared_above }, { "suspects in order", by_source },
+		{ "prefixes within others", keys_within },	     { "without memory, and the tick", no_memory },
 	};
 
 	return ktap_run(cases, sizeof(cases) / sizeof(cases[0]));

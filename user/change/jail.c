@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "change/jail.h"
 
+#include <endian.h>
 #include <errno.h>
 #include <jansson.h>
 #include <stdio.h>
@@ -117,28 +118,82 @@ static const struct own_address *need_of(const struct moving *m, const struct pr
 	return NULL;
 }
 
-static int spare_needs(struct moving *m, const struct context *context, struct ranges *needed)
+/* By which prefix it is judged. */
+static struct prefix judged(const struct end_key *key)
 {
-	struct end_key *keys = NULL;
+	ip6 first = be32toh(key->addr[0]);
+
+	if (key->family == 4)
+		return (struct prefix){ { first, 4 }, 32 };
+	return (struct prefix){ { (first << 32 | be32toh(key->addr[1])) << 64, 6 }, 64 };
+}
+
+static bool is_spared_still(const struct ranges *needs, const struct prefix *p)
+{
+	return ranges_touch(needs, p->first, p->length) || guard_prefix(p->first, p->length);
+}
+
+/* What this machine needed, as this generation was built or since, and needs no more. */
+static int end_spared(struct state *state, const struct context *context)
+{
+	struct ranges spared = RANGES_EMPTY, needs = RANGES_EMPTY;
+	struct own_address *own = NULL;
+	struct end_key *keys;
+	size_t n, own_n = 0, ended = 0;
+	int err = kernel_spared(context, &keys, &n);
+
+	for (size_t i = 0; i < n && !err; i++) {
+		struct prefix p = judged(&keys[i]);
+
+		err = ranges_add_prefix(&spared, p.first, p.length);
+	}
+	err = err ?: ranges_finish(&spared) ?: own_addresses(state, false, is_jailed, &spared, &own, &own_n);
+	for (size_t i = 0; i < own_n && !err; i++)
+		err = ranges_add_prefix(&needs, own[i].addr, addr_width(own[i].addr.family));
+	err = err ?: ranges_finish(&needs);
+	for (size_t i = 0; i < n && !err; i++) {
+		struct prefix p = judged(&keys[i]);
+
+		if (!is_spared_still(&needs, &p))
+			keys[ended++] = keys[i];
+	}
+	err = err ?: kernel_unspare(context, keys, ended);
+	ranges_free(&spared);
+	ranges_free(&needs);
+	free(own);
+	free(keys);
+	return err;
+}
+
+static int spare_needs(struct moving *m, struct state *state, const struct context *context, struct ranges *needed)
+{
+	struct spared *who = NULL;
 	size_t n = 0;
-	int err = 0;
+	int err = 0, let_go;
 
 	for (size_t i = 0; i < m->seen.n && !err; i++) {
 		struct prefix p = prefix_of(&m->seen.suspect[i]);
+		const struct own_address *need = need_of(m, &p);
 
-		if (!seen_banned(&m->seen, &m->seen.suspect[i]) || !need_of(m, &p))
+		if (!seen_banned(&m->seen, &m->seen.suspect[i]) || !need)
 			continue;
-		if (!GROW(keys, n)) {
+		if (!GROW(who, n)) {
 			err = -ENOMEM;
 			break;
 		}
-		keys[n++] = end_key_of(p.first, p.length);
+		who[n++] = (struct spared){ end_key_of(p.first, p.length), need->guest };
 		err = ranges_add_prefix(needed, p.first, p.length);
 	}
-	/* In this order: a packet in between would have them banned again. */
-	if (n)
-		err = err ?: ranges_finish(needed) ?: kernel_spare(context, keys, n) ?: kernel_unjail_set(context, needed);
-	free(keys);
+	err = err ?: ranges_finish(needed);
+	/* In this order: a packet in between would have them banned again, as it has those who find no room. */
+	if (n && !err) {
+		err = kernel_spare(context, who, n);
+		if (err_is(err, ENOSPC))
+			err = end_spared(state, context) ?: kernel_spare(context, who, n);
+		let_go = kernel_unjail_set(context, needed);
+		err = err ?: let_go;
+	}
+	free(who);
 	return err;
 }
 
@@ -147,15 +202,21 @@ int jail_spare(const struct context *context, struct ranges *needed)
 	struct moving m = { 0 };
 	struct state *state = NULL;
 	int err = kernel_seen(context, &m.seen);
+	bool some, ends;
 
 	*needed = RANGES_EMPTY;
 	if (err_is(err, ENOENT))
 		return 0;
 	err = err ?: jailed_set(&m.seen, &m.jailed);
-	if (!err && (m.jailed.n4 || m.jailed.n6))
-		err = state_open(&state, context, false) ?:
-		      own_addresses(state, false, is_jailed, &m.jailed, &m.needs, &m.needs_n) ?:
-		      spare_needs(&m, context, needed);
+	some = !err && (m.jailed.n4 || m.jailed.n6);
+	ends = !err && seen_spared(&m.seen);
+	if (some || ends)
+		err = state_open(&state, context, false);
+	if (some && !err)
+		err = own_addresses(state, false, is_jailed, &m.jailed, &m.needs, &m.needs_n)
+			      ?: spare_needs(&m, state, context, needed);
+	if (ends && !err)
+		err = end_spared(state, context);
 	state_close(state);
 	free(m.needs);
 	ranges_free(&m.jailed);
@@ -203,6 +264,7 @@ static bool is_refused(const struct moving *m, const struct prefix *p, char why[
 /* The detector is told each time; it is said once an hour, or to who has strikes, which stay. */
 static int refuse(struct moving *m, const struct prefix *p, const char *why)
 {
+	const struct own_address *need = need_of(m, p);
 	struct jail *jail = &m->change->jail;
 	struct strike strike;
 	int err = state_strike_get(m->change->state, p->first, p->length, &strike);
@@ -212,7 +274,7 @@ static int refuse(struct moving *m, const struct prefix *p, const char *why)
 		return err;
 	if (!GROW(jail->spared, jail->spared_n))
 		return -ENOMEM;
-	jail->spared[jail->spared_n++] = end_key_of(p->first, p->length);
+	jail->spared[jail->spared_n++] = (struct spared){ end_key_of(p->first, p->length), need && need->guest };
 	if (!is_new && !strike.strikes && m->now >= strike.ended && m->now - strike.ended < STRIKE_SAID)
 		return 0;
 	if (!GROW(jail->refused, jail->refused_n))
@@ -448,7 +510,7 @@ static void say_banned(const struct context *context, const struct jail *jail, u
 void jail_made(const struct context *context, struct jail *jail, unsigned long long generation)
 {
 	char text[PREFIX_TEXT_MAX];
-	int err;
+	int err, let_go;
 
 	if (jail->n)
 		say_banned(context, jail, generation);
@@ -457,8 +519,9 @@ void jail_made(const struct context *context, struct jail *jail, unsigned long l
 		      "the detector does not ban %s: %s",
 		      prefix_text(text, jail->refused[i].first, (int)jail->refused[i].length), jail->refused[i].why);
 	/* In this order: a packet in between would have them banned again. */
-	err = kernel_spare(context, jail->spared, jail->spared_n) ?:
-	      ranges_finish(&jail->let_go) ?: kernel_unjail_set(context, &jail->let_go);
+	err = kernel_spare(context, jail->spared, jail->spared_n);
+	let_go = ranges_finish(&jail->let_go) ?: kernel_unjail_set(context, &jail->let_go);
+	err = err ?: let_go;
 	if (err)
 		warn("what the detector bans by itself stays banned until that ends: %s", reason(err));
 }

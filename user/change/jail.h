@@ -26,13 +26,14 @@ struct jail {
 		char why[256];
 	} * refused;
 	size_t refused_n;
-	struct end_key *spared; /* whom the detector is not to ban again */
+	struct spared *spared; /* whom the detector is not to ban again */
 	size_t spared_n;
 };
 
 /*
  * Whom this machine needs is let go at once, without the lock and a disk that takes something: /32 and /64, for
- * jail_move() to say so. The caller frees them.
+ * jail_move() to say so. The caller frees them. Where one that it needs no more sends too much, or others leave no
+ * room, the detector may ban all those again.
  */
 int jail_spare(const struct context *context, struct ranges *needed);
 /* The same by a command where no service does it; it says so itself. No error, but a warning. */

@@ -16,6 +16,7 @@
 
 #include "base/clock.h"
 #include "base/close_fd.h"
+#include "base/grow.h"
 #include "base/log.h"
 #include "bpf/detect.h"
 #include "filter/build.h"
@@ -216,8 +217,12 @@ static int make_maps(const struct detect *detect, int *maps)
 	return 0;
 }
 
-/* So many more can be put in while the generation lives: kernel_spare(). */
-#define SPARED_MOST 1024
+/*
+ * So many more can be put in while the generation lives: kernel_spare(). The last of them are not for guests, who may
+ * be as many as they like: what the operator needs, and addresses that this machine gets, have room then.
+ */
+#define SPARED_MOST    1024
+#define NOT_FOR_GUESTS 256
 
 static int make_trusted(const struct detector *detector, int *map)
 {
@@ -694,6 +699,21 @@ bool seen_banned(const struct seen *seen, const struct suspect_seen *suspect)
 	return is_source(suspect->mark) && stamp_ahead(suspect->is.until, seen->now);
 }
 
+/* Longer than the service looks away. */
+#define SPARED_NS 3000000000ULL
+
+bool seen_spared(const struct seen *seen)
+{
+	for (size_t i = 0; i < seen->n; i++) {
+		const struct suspect *is = &seen->suspect[i].is;
+
+		if (is_source(seen->suspect[i].mark) && is->scale & TRUST_NO_BAN && is->over_at &&
+		    stamp_ahead(is->over_at + SPARED_NS, seen->now))
+			return true;
+	}
+	return false;
+}
+
 __u64 suspect_over(const struct suspect_seen *suspect)
 {
 	__u64 over = 0;
@@ -857,18 +877,112 @@ static int ask_again(int map, const struct detect *with)
 	return 0;
 }
 
-int kernel_spare(const struct context *context, const struct end_key *keys, size_t n)
+/* For so many more there is room. */
+static size_t room_left(int map)
 {
-	int maps[MAPS], err;
+	struct end_key at, *last = NULL;
+	struct pinned is;
+	size_t n = 0;
+
+	for (; !bpf_map_get_next_key(map, last, &at); last = &at)
+		n++;
+	return !pinned_info(map, &is) && is.max_entries > n ? is.max_entries - n : 0;
+}
+
+/* What fails for one of them is in no other's way. */
+static int spare_each(int map, const struct spared *who, size_t n)
+{
+	size_t left = room_left(map);
+	int err = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		int one = who[i].guest && left <= NOT_FOR_GUESTS
+				  ? because(-ENOSPC,
+					    PIN_TRUSTED ": no more room for needs that others than root can make")
+				  : spare(map, &who[i].key);
+
+		left -= !one && left;
+		err = err ?: one;
+	}
+	return err;
+}
+
+int kernel_spare(const struct context *context, const struct spared *who, size_t n)
+{
+	int maps[MAPS], err, again;
 	struct detect with = { 0 };
 
 	if (!n)
 		return 0;
 	err = open_maps(context, maps, &with);
-	for (size_t i = 0; i < n && !err && maps[MAP_DETECT] >= 0; i++)
-		err = spare(maps[MAP_TRUSTED], &keys[i]);
+	if (!err && maps[MAP_DETECT] >= 0) {
+		err = spare_each(maps[MAP_TRUSTED], who, n);
+		again = ask_again(maps[MAP_SUSPECTS], &with);
+		err = err ?: again;
+	}
+	close_maps(maps);
+	return err_is(err, ENOENT) ? 0 : err;
+}
+
+static int read_spared(int map, struct end_key **keys, size_t *n)
+{
+	struct end_key at, *last = NULL;
+	__u64 scale;
+
+	for (; !bpf_map_get_next_key(map, last, &at); last = &at) {
+		if (bpf_map_lookup_elem(map, &at, &scale) || !(scale & TRUST_NO_BAN))
+			continue;
+		if (!GROW(*keys, *n))
+			return -ENOMEM;
+		(*keys)[(*n)++] = at;
+	}
+	return 0;
+}
+
+int kernel_spared(const struct context *context, struct end_key **keys, size_t *n)
+{
+	struct detect with = { 0 };
+	int maps[MAPS], err = open_maps(context, maps, &with);
+
+	*keys = NULL;
+	*n = 0;
 	if (!err && maps[MAP_DETECT] >= 0)
-		err = ask_again(maps[MAP_SUSPECTS], &with);
+		err = read_spared(maps[MAP_TRUSTED], keys, n);
+	close_maps(maps);
+	return err_is(err, ENOENT) ? 0 : err;
+}
+
+/* An entry that says the same as the one around it is none that a list has made. */
+static int unspare(int map, const struct end_key *key)
+{
+	__u64 wide = TRUST_ALL, scale;
+	struct end_key around = *key;
+	int err;
+
+	if (bpf_map_lookup_elem(map, key, &scale))
+		return 0;
+	around.bits--;
+	bpf_map_lookup_elem(map, &around, &wide);
+	scale &= ~TRUST_NO_BAN;
+	err = scale == (wide & ~TRUST_NO_BAN) ? bpf_map_delete_elem(map, key)
+					      : bpf_map_update_elem(map, key, &scale, BPF_EXIST);
+	return err && errno != ENOENT ? because_kernel(-errno, PIN_TRUSTED) : 0;
+}
+
+int kernel_unspare(const struct context *context, const struct end_key *keys, size_t n)
+{
+	struct detect with = { 0 };
+	int maps[MAPS], err = open_maps(context, maps, &with), again;
+
+	if (!err && maps[MAP_DETECT] >= 0) {
+		for (size_t i = 0; i < n; i++) {
+			int one = unspare(maps[MAP_TRUSTED], &keys[i]);
+
+			err = err ?: one;
+		}
+		again = ask_again(maps[MAP_SUSPECTS], &with);
+		err = err ?: again;
+	}
 	close_maps(maps);
 	return err_is(err, ENOENT) ? 0 : err;
 }

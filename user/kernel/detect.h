@@ -78,6 +78,8 @@ void seen_free(struct seen *seen);
 int seen_by_source(const void *a, const void *b);
 /* Does the detector ban this one by itself, now? */
 bool seen_banned(const struct seen *seen, const struct suspect_seen *suspect);
+/* Was one above a limit in the last seconds that is not banned only because this machine needs it, or did? */
+bool seen_spared(const struct seen *seen);
 /* How many sources: one that comes by several interfaces is a suspect in each, and counts once. */
 size_t seen_banned_n(const struct seen *seen);
 /* So many sources these are; of each the one that is banned, or is most above a limit, stands in front then. */
@@ -91,8 +93,16 @@ int kernel_unjail(const struct context *context, struct addr first, unsigned int
 /* Does the one lie within the other? */
 bool end_key_holds(const struct end_key *wide, const struct end_key *narrow);
 
-/* From now on these are policed at most, in the generation in force. */
-int kernel_spare(const struct context *context, const struct end_key *keys, size_t n);
+/* From now on these are policed at most, in the generation in force: /32 and /64. */
+struct spared {
+	struct end_key key;
+	bool guest; /* others than root may have made it a need: there is room for fewer of these */
+};
+int kernel_spare(const struct context *context, const struct spared *who, size_t n);
+/* Whom that has put in, or who built the generation; also what lists have within. The caller frees them. */
+int kernel_spared(const struct context *context, struct end_key **keys, size_t *n);
+/* From now on they are judged as lists have it. */
+int kernel_unspare(const struct context *context, const struct end_key *keys, size_t n);
 
 int kernel_unjail_set(const struct context *context, const struct ranges *set);
 

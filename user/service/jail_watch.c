@@ -13,6 +13,8 @@
 /* The other half of the second is for the job. */
 #define EVERY_MS 500
 #define AGAIN_MS 5000 /* after a failure */
+/* Who is needed for long may be above a limit for as long. */
+#define SPARED_MS 2000
 
 void jail_watch_expect(struct jail_watch *watch, const struct limits *limits)
 {
@@ -27,13 +29,17 @@ int64_t jail_watch_at(const struct jail_watch *watch)
 bool jail_watch_due(struct jail_watch *watch, const struct context *context, int64_t now)
 {
 	struct seen seen;
+	bool ends;
 
 	if (now < jail_watch_at(watch))
 		return false;
 	watch->next = now + EVERY_MS;
 	if (kernel_seen(context, &seen))
 		return false;
-	watch->runs = seen_banned_n(&seen);
+	ends = now >= watch->spared_next && seen_spared(&seen);
+	watch->runs = ends || seen_banned_n(&seen);
+	if (ends)
+		watch->spared_next = now + SPARED_MS;
 	seen_free(&seen);
 	return watch->runs;
 }
@@ -69,15 +75,20 @@ static int move_some(const struct context *context, const struct prefix *at, siz
 int jail_watch_run(const struct context *context, void *unused)
 {
 	struct ranges needed;
-	int spared = jail_spare(context, &needed), err = move(context, NULL, &needed);
+	int spared = jail_spare(context, &needed), err;
 	struct prefix *at;
 	size_t n;
 
 	(void)unused;
-	if (change_refuses(err) && !jail_all(context, &at, &n)) {
+	err = jail_all(context, &at, &n);
+	if (err_is(err, ENOENT))
+		err = 0;
+	/* Where there was only somebody to look at, nobody else's command is waited for. */
+	if (n || needed.n4 || needed.n6)
+		err = move(context, NULL, &needed);
+	if (change_refuses(err))
 		err = move_some(context, at, n, &needed);
-		free(at);
-	}
+	free(at);
 	ranges_free(&needed);
 	err = err ?: spared;
 	return err ? fail("whom the detector bans: %s", reason(err)) : EXIT_DONE;

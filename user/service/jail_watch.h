@@ -12,7 +12,8 @@ struct limits;
 struct jail_watch {
 	bool bans; /* some limit does: only then is anything read */
 	bool runs;
-	int64_t next; /* ms of CLOCK_MONOTONIC: when to look again */
+	int64_t next;	     /* ms of CLOCK_MONOTONIC: when to look again */
+	int64_t spared_next; /* and when at those that are not banned as they were needed */
 };
 
 void jail_watch_expect(struct jail_watch *watch, const struct limits *limits);
