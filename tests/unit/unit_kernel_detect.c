@@ -1384,8 +1384,8 @@ static void spared_above(void)
 		bool is;
 	} of[] = {
 		{ SUSPECT_IPV4, TRUST_ALL | TRUST_NO_BAN, now, true },
-		{ SUSPECT_IPV6, 5 | TRUST_NO_BAN, now - 2 * second, true },
-		{ SUSPECT_IPV4, TRUST_ALL | TRUST_NO_BAN, now - 3 * second, false },
+		{ SUSPECT_IPV6, 5 | TRUST_NO_BAN, now - 9 * second, true },
+		{ SUSPECT_IPV4, TRUST_ALL | TRUST_NO_BAN, now - 10 * second, false },
 		{ SUSPECT_IPV4, TRUST_ALL | TRUST_NO_BAN, now + 1, true }, /* since the clock was read */
 		{ SUSPECT_IPV4, TRUST_ALL | TRUST_NO_BAN, 0, false },
 		{ SUSPECT_IPV4, TRUST_ALL, now, false },

@@ -699,8 +699,8 @@ bool seen_banned(const struct seen *seen, const struct suspect_seen *suspect)
 	return is_source(suspect->mark) && stamp_ahead(suspect->is.until, seen->now);
 }
 
-/* Longer than the service looks away. */
-#define SPARED_NS 3000000000ULL
+/* So long after the last such packet: a need that comes and goes is over by then, before more of them come. */
+#define SPARED_NS 10000000000ULL
 
 bool seen_spared(const struct seen *seen)
 {
