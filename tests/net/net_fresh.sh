@@ -96,6 +96,35 @@ by_command() {
 	grep -q 'a name and a file' err || fail "$(cat err)"
 }
 
+# What somebody can have this machine ask is left out by the service, and all is asked for until it has come.
+in_part() {
+	local asker before
+
+	need sqlite3
+	serves
+	# shellcheck disable=SC2086 # two options
+	bloom load drop $feed/list --every 6h $open
+	ip route add 198.51.100.9 dev lo
+	asking 198.51.100.9
+	echo 198.51.100.8/31 >>www/list
+	refused "198.51.100.9, a name server in use (a socket to its port 53)" load drop
+	expect 1 "$XDP_BLOOM" load drop --spare
+	one_line "list 'drop' is loaded without 198.51.100.9, a name server in use (a socket to its port 53); the service loads"
+	verdicts 198.51.100.8=drop 198.51.100.9=pass
+	is "$(row etag),$(row modified),$(of_feed last)" ",,a new version" "what is kept of it"
+	before=$(generation)
+	expect 1 "$XDP_BLOOM" load drop --spare
+	is "$(generation),$(cat err)" "$before," "the generation after the same version, and what is said"
+	is "$(tail -n 1 www.log | cut -d' ' -f2),$(row etag)" "-," "which version was asked about, and is"
+	kill "$asker"
+	end_of "$asker" || true
+	ip route del 198.51.100.9 dev lo
+	bloom load drop --spare
+	verdicts 198.51.100.9=drop
+	[ -n "$(row etag)" ] || fail "all of it has no tag"
+	is "$(get '.[].refused' lists)" null "what is refused of it"
+}
+
 # Beside others: what no other list holds.
 compared() {
 	serves
@@ -871,4 +900,4 @@ too_old_keep() { too_old keep drop old; }
 too_old_shadow() { too_old shadow pass shadow; }
 too_old_drop() { too_old drop pass dropped; }
 
-run_cases not_come_yet "grows_old_elsewhere feed" "grows_old_elsewhere file" by_command undoes_nothing sets_nothing goes_back ages_on_trial compared drops refuses signed_again too_old_keep too_old_shadow too_old_drop too_old_stays other_scope by_lines by_service is_shown costs_nothing one_at_a_time by_socket a_week ${XDP_BLOOM_BANS:+a_day_on_flash}
+run_cases not_come_yet "grows_old_elsewhere feed" "grows_old_elsewhere file" by_command in_part undoes_nothing sets_nothing goes_back ages_on_trial compared drops refuses signed_again too_old_keep too_old_shadow too_old_drop too_old_stays other_scope by_lines by_service is_shown costs_nothing one_at_a_time by_socket a_week ${XDP_BLOOM_BANS:+a_day_on_flash}

@@ -481,6 +481,20 @@ let_go() {
 	wait_until "no program on $1" without_program "$1"
 }
 
+# asking ADDRESS: as a resolver that asks a name server, until process $asker ends.
+asking() {
+	rm -f asks
+	python3 -c 'import os, signal, socket, sys
+asking = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+os.setuid(101)
+asking.connect((sys.argv[1], 53))
+print("asking", flush=True)
+signal.pause()' "$1" >asks &
+	# shellcheck disable=SC2034 # for who ends it
+	asker=$!
+	wait_until "that somebody asks $1" grep -qs asking asks
+}
+
 # no_agent: decisions of an agent are followed that is not there, by process $agent.
 no_agent() {
 	ip link set lo up

@@ -24,10 +24,12 @@
 #include "change/catalog.h"
 #include "change/feed_row.h"
 #include "change/load_internal.h"
+#include "change/own_addresses.h"
 #include "change/revert_timer.h"
 #include "naive.h"
 #include "shown.h"
 #include "state/bans.h"
+#include "state/events.h"
 #include "state/failed.h"
 #include "state/sources.h"
 
@@ -378,6 +380,25 @@ static int given_begin(struct change **change, struct context *context)
 	return err;
 }
 
+/* So many addresses from 192.0.2.2 on are somebody's who is connected. */
+static unsigned int guests;
+
+static int leave_guests(struct guard *guard)
+{
+	struct guard_leaves *l = guard->leaves;
+
+	if (!l || !guests)
+		return 0;
+	l->n = guests;
+	l->own = calloc(l->n, sizeof(*l->own));
+	ENOUGH(l->own);
+	for (unsigned int i = 0; i < guests; i++)
+		l->own[i] = (struct own_address){ .addr = { 0xc0000202 + i, 4 },
+						  .what = "somebody who is connected",
+						  .where = "TCP port 22" };
+	return l->leave(l->arg);
+}
+
 static void given_end(struct change *change)
 {
 	if (change)
@@ -389,7 +410,7 @@ static int given_commit(struct change *change, const struct apply_options *o)
 	int err = step("the change of %s is made%s%s", change->guard.list, o->dry_run ? ", dry" : "",
 		       change->guard.text > STDERR_FILENO ? "" : ", without its text");
 
-	return err ?: o->before_commit(change->state, o->arg);
+	return err ?: leave_guests(&change->guard) ?: o->before_commit(change->state, o->arg);
 }
 
 static int given_force(struct change *change, const struct ranges *set)
@@ -413,9 +434,35 @@ static int given_pending(struct change *change, enum pending_kind kind, const ch
 		    change == &under_way && kind == PENDING_LIST ? "" : ", otherwise");
 }
 
+static struct list_failure last_failure;
+
+static void given_failures(const struct context *context, struct list_failure **failures, size_t *n)
+{
+	*failures = NULL;
+	*n = (size_t)step("what has failed%s", context == &its ? "" : " elsewhere");
+}
+
+static const struct list_failure *given_failure(const struct list_failure *failures, size_t n, const char *list)
+{
+	return failures || n || !*list || !*last_failure.why ? NULL : &last_failure;
+}
+
 static void given_failed(const struct context *context, const char *list, const char *why)
 {
+	snprintf(last_failure.why, sizeof(last_failure.why), "%s", why);
 	step("%s has failed: %s%s", list, why, context == &its ? "" : " elsewhere");
+}
+
+__attribute__((format(printf, 3, 4))) static void given_event(const struct context *context, struct event what,
+							      const char *fmt, ...)
+{
+	char said[600];
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(said, sizeof(said), fmt, args);
+	va_end(args);
+	step("event %d of %llu: %s%s", what.kind, what.generation, said, context == &its ? "" : " elsewhere");
 }
 
 static void given_succeeded(const struct context *context, const char *list)
@@ -606,6 +653,9 @@ static void given_catalog_free(struct catalog *catalog)
 #define change_pending		given_pending
 #define change_succeeded	given_change_succeeded
 #define list_failed		given_failed
+#define list_failures		given_failures
+#define list_failure_of		given_failure
+#define event(...)		given_event(__VA_ARGS__)
 #define list_succeeded		given_succeeded
 #define guard_apply_bogons	given_bogons
 #define guard_wide		given_wide

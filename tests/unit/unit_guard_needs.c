@@ -351,6 +351,73 @@ static void spares(void)
 	sets("198.51.100.1", false);
 }
 
+static struct guard_leaves leaving;
+static struct ranges version;
+static int leave_err;
+
+static int given_leave(void *arg)
+{
+	char text[PREFIX_TEXT_MAX];
+
+	ENOUGH(arg == &leaving);
+	for (size_t i = 0; i < leaving.n; i++)
+		printf("  left out: %s\n", prefix_text(text, leaving.own[i].addr, -1));
+	return leave_err ? because(leave_err, "it is not put") : 0;
+}
+
+static void may_leave_out(const char *prefixes)
+{
+	free(leaving.own);
+	ranges_free(&version);
+	version = set_of(prefixes);
+	leaving = (struct guard_leaves){ .version = &version, .leave = given_leave, .arg = &leaving };
+	guard.leaves = &leaving;
+}
+
+/* What a guest needs of a list that is loaded, and nothing else of it, where nothing else speaks against it. */
+static void leaves_out(void)
+{
+	may_leave_out(ALL);
+	sets(ALL, false);
+	may_leave_out(ALL);
+	given.before[0] = given.before[2] = true;
+	sets(ALL, false);
+	puts("who comes afterwards");
+	sets(ALL, false);
+	version.n4 = 0;
+	sets(ALL, false);
+	may_leave_out("198.51.100.0/31");
+	sets(ALL, false);
+	may_leave_out(ALL);
+	guard.fixed = true;
+	sets(ALL, false);
+	guard.fixed = false;
+	given.before[1] = true;
+	sets(ALL, false);
+	given.before[1] = false;
+	leave_err = -EALREADY;
+	sets(ALL, false);
+	leave_err = 0;
+}
+
+/* An exception lets him through, and goes back. */
+static void leaves_out_later(void)
+{
+	struct list_info list = { .kind = LIST_ALLOW, .prefixes = 1, .addresses = "1", .source = "-", .loaded = "-" };
+	struct pending pending = { .kind = PENDING_LIST, .name = "friends", .deadline = 7 };
+	struct ranges set = set_of("198.51.100.2");
+
+	snprintf(list.name, sizeof(list.name), "friends");
+	ENOUGH(!state_pending_add(state, &pending) && !state_list_put(state, &list, &set));
+	ranges_free(&set);
+	given.longer[1] = true;
+	may_leave_out("198.51.100.0/24");
+	sets("", false);
+	may_leave_out("198.51.100.0/31");
+	sets("", false);
+	may_leave_out("");
+}
+
 static void fails(void)
 {
 	given.needs_err = -EPROTO;
@@ -797,6 +864,8 @@ static void scenes(void)
 		{ "forces", forces },
 		{ "ends", ends },
 		{ "spares", spares },
+		{ "leaves out", leaves_out },
+		{ "leaves out later", leaves_out_later },
 		{ "fails", fails },
 		{ "again", again },
 		{ "in force", in_force },

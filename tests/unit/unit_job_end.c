@@ -387,6 +387,21 @@ static void again(void)
 	over();
 }
 
+/* A list that is in force in part is tried again as one that was refused. */
+static void partly(void)
+{
+	const struct job load = { .kind = JOB_LOAD, .list = "worse" }, feed = { .kind = JOB_FEED, .list = "bad" };
+
+	ends(load, "load", "worse", EXITS(1));
+	ends((struct job){ .kind = JOB_LINE, .line = 4, .list = "bad" }, "load", "bad", EXITS(1));
+	now_ms = service.retry.at;
+	service.retry.at = NEVER;
+	ends(load, "load", "worse", EXITS(1));
+	ends(load, "load", "worse", EXITS(0));
+	ends(feed, "load", "bad", EXITS(1));
+	over();
+}
+
 /* What becomes of a feed that a signal ended is written by a process of its own, at once. */
 static void feeds(void)
 {
@@ -428,10 +443,11 @@ static void rates(void)
 
 static void word_for_word(void)
 {
-	static const struct scene scenes[] = { { "each kind", each_kind },   { "a full disk", full_disk },
-					       { "interfaces", interfaces }, { "again", again },
-					       { "on trial", on_trial },     { "feeds", feeds },
-					       { "texts", texts },	     { "rates", rates } };
+	static const struct scene scenes[] = {
+		{ "each kind", each_kind }, { "a full disk", full_disk }, { "interfaces", interfaces },
+		{ "again", again },	    { "on trial", on_trial },	  { "feeds", feeds },
+		{ "in part", partly },	    { "texts", texts },		  { "rates", rates }
+	};
 
 	shows_scenes(&shows, scenes, sizeof(scenes) / sizeof(scenes[0]), begin);
 }

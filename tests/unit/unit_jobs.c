@@ -269,15 +269,15 @@ static void joined(const struct jobs *jobs, const char *wanted)
 	CHECK(!strcmp(text, wanted), "'%s', not '%s'", text, wanted);
 }
 
-/* The command of a job: the verb, what every command gets, the option, the other words. */
+/* The command of a job: the verb, what every command gets, the option, what a load gets, the other words. */
 static void words(void)
 {
 	char *line[] = { "load", "a", "/a b", NULL };
 	static const char *const wanted[] = {
 		"",
-		" xdp-bloom load --state /var/lib/xdp-bloom --bpffs /sys/fs/bpf/xdp-bloom --log=text",
-		" xdp-bloom load --state /var/lib/xdp-bloom --bpffs /sys/fs/bpf/xdp-bloom --log=text a",
-		" xdp-bloom load --state /var/lib/xdp-bloom --bpffs /sys/fs/bpf/xdp-bloom --log=text a /a b",
+		" xdp-bloom load --state /var/lib/xdp-bloom --bpffs /sys/fs/bpf/xdp-bloom --log=text --spare",
+		" xdp-bloom load --state /var/lib/xdp-bloom --bpffs /sys/fs/bpf/xdp-bloom --log=text --spare a",
+		" xdp-bloom load --state /var/lib/xdp-bloom --bpffs /sys/fs/bpf/xdp-bloom --log=text --spare a /a b",
 	};
 	struct jobs jobs = { .context = &own };
 
@@ -289,7 +289,7 @@ static void words(void)
 	log_settings.json = true;
 	CHECK(!jobs_add(&jobs, &(struct job){ .kind = JOB_LOAD }, "--if-changed", line, 2), "no memory");
 	joined(&jobs,
-	       " xdp-bloom load --state /var/lib/xdp-bloom --bpffs /sys/fs/bpf/xdp-bloom --log=json --if-changed a");
+	       " xdp-bloom load --state /var/lib/xdp-bloom --bpffs /sys/fs/bpf/xdp-bloom --log=json --if-changed --spare a");
 	log_settings.json = false;
 	jobs_stop(&jobs);
 	CHECK(!jobs_verb(&jobs, JOB_ROTATE, "rotate") && jobs.first->kind == JOB_ROTATE, "no memory");

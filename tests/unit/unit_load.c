@@ -29,6 +29,7 @@ static void begins(void)
 	mode = S_IFREG | 0644;
 	of_the_kernel = is_written = is_loaded = named_here = of_another = false;
 	packed_is = bad = 0;
+	last_failure.why[0] = '\0';
 	memset(&there, 0, sizeof(there));
 	free(server.row);
 	memset(&server, 0, sizeof(server));
@@ -532,6 +533,43 @@ static void said_of(void)
 	loads();
 }
 
+/* What a guest needs of it is left out by whoever may: the list, its file and its server are asked for once more. */
+static void spares(void)
+{
+	o.spare = true;
+	for (guests = 0; guests < 4; guests++)
+		loads();
+	/* As it is in force so already, it is no news; but it is where something else was said of it. */
+	o.if_changed = true;
+	has(LIST_BAN, "192.0.2.1 192.0.2.4/31");
+	strcpy(there.info.scope, "");
+	for (int i = guests = 1; i < 3; i++)
+		loads();
+	has(LIST_BAN, "192.0.2.1");
+	loads();
+	o.if_changed = false;
+	loads();
+	o.kind = LIST_ALLOW;
+	there.is = false;
+	loads();
+	o.kind = 0;
+	its.joined = &under_way;
+	loads();
+	its.joined = NULL;
+	is_fetched(true);
+	o.feed.again = true;
+	has(LIST_BAN, "192.0.2.1 192.0.2.4/31");
+	strcpy(there.info.scope, "");
+	loads();
+	has(LIST_BAN, OTHER);
+	is_fetched(true);
+	loads();
+	failing = "put drop";
+	is_fetched(true);
+	loads();
+	guests = 0;
+}
+
 static void known_feed(void)
 {
 	for (int i = 0; i < 9; i++) {
@@ -577,7 +615,7 @@ static void word_for_word(void)
 		{ "files", files },	   { "standard input", input },	  { "if changed", if_changed },
 		{ "signed", signed_by },   { "fetched", fetched },	  { "aged", aged },
 		{ "recalls", recalls },	   { "each fails", each_fails },  { "packed", packed },
-		{ "said of it", said_of }, { "by its name", known_feed },
+		{ "said of it", said_of }, { "by its name", known_feed }, { "left out", spares },
 	};
 
 	shows_scenes(&shows, scenes, sizeof(scenes) / sizeof(scenes[0]), begins);

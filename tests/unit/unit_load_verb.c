@@ -31,9 +31,9 @@ static int given_load(struct context *context, const struct load_options *o, con
 	scope_text(scope, &o->scope);
 	printf("  '%s' from '%s': kind %d, bogons %d, format %s%s, where '%s', only '%s'\n", name, path, o->kind,
 	       o->bogons, o->reading.format ?: "-", o->reading.skip_bad ? ", skips" : "", o->reading.where, scope);
-	printf("  %s%s%s%s%s%sconfirm %g\n", o->force ? "force " : "", o->ban_own ? "own " : "",
+	printf("  %s%s%s%s%s%s%sconfirm %g\n", o->force ? "force " : "", o->ban_own ? "own " : "",
 	       o->big_change ? "big " : "", o->wide ? "wide " : "", o->dry_run ? "dry " : "",
-	       o->if_changed ? "if changed " : "", o->confirm.given ? o->confirm.value : -1);
+	       o->if_changed ? "if changed " : "", o->spare ? "spares " : "", o->confirm.given ? o->confirm.value : -1);
 	printf("  every %g, age %g, then %d%s%s, key %s, headers %s%s\n", o->feed.every.value, o->feed.max_age.value,
 	       o->feed.then, o->feed.insecure ? ", insecure" : "", o->feed.lan ? ", lan" : "", o->feed.key ?: "-",
 	       o->feed.header_file ?: "-", o->feed.again ? ", again" : "");
@@ -126,6 +126,7 @@ static void options(void)
 		"load drop file --only tcp/22 --to 10.0.0.0/8",
 		"load drop file --dry-run --confirm 1m",
 		"load drop file --force --ban-own --big-change --wide --if-changed",
+		"load drop file --spare",
 		"load drop file --bogons keep",
 		"load drop file --bogons refuse",
 		"load drop file --bogons other",
@@ -145,7 +146,7 @@ static void again(void)
 {
 	static const char *const each[] = {
 		"load drop",
-		"load drop --force --ban-own --big-change --wide --dry-run --if-changed --confirm 1m",
+		"load drop --force --ban-own --big-change --wide --dry-run --if-changed --spare --confirm 1m",
 		"load drop --only udp",
 		"load drop --allow --format csv --every 6h --key K",
 		"load drop --allow",
@@ -229,6 +230,15 @@ static void said(void)
 	both("load drop file");
 	load_err = -EIO;
 	both("load drop file");
+	strcpy(result.left_out, "192.0.2.1, somebody who is connected");
+	types("load drop file");
+	load_err = -EALREADY;
+	types("load drop file");
+	load_err = 0;
+	result.replaces = false;
+	memset(result.bogons_found, 0, sizeof(result.bogons_found));
+	types("load drop file");
+	types("load drop file --dry-run");
 }
 
 static void word_for_word(void)

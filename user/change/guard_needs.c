@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/grow.h"
 #include "base/log.h"
 #include "bpf/decide.h"
 #include "change/exceptions.h"
@@ -101,12 +102,47 @@ static int spare(const struct asked *a, const struct own_address *own, const cha
 	return exceptions_add(a->state, own->addr);
 }
 
+static bool is_in(const void *set, struct addr addr)
+{
+	return ranges_covering(set, addr) >= 0;
+}
+
+/* Else anybody who can make himself look needed keeps a list from what it bans beside him. */
+static bool may_leave(const struct asked *a, const struct own_address *own)
+{
+	const struct guard_leaves *l = a->guard->leaves;
+
+	return l && own->guest && !a->guard->fixed && is_in(l->version, own->addr);
+}
+
+static int leave(struct guard_leaves *l, const struct own_address *own)
+{
+	if (l->left)
+		return 0;
+	if (!GROW(l->own, l->n))
+		return -ENOMEM;
+	l->own[l->n++] = *own;
+	return 0;
+}
+
+static int leave_out(struct guard *guard)
+{
+	struct guard_leaves *l = guard->leaves;
+
+	if (!l || !l->n || l->left)
+		return 0;
+	l->left = guard->spared = true;
+	return l->leave(l->arg);
+}
+
 /* It is news that this is dropped. */
 static int judge(const struct asked *a, const struct own_address *own)
 {
 	char entry[PREFIX_TEXT_MAX], host[PREFIX_TEXT_MAX], what[OWN_TEXT_MAX], culprit[CULPRIT_TEXT_MAX];
 	char that[THAT_MAX];
 
+	if (may_leave(a, own))
+		return leave(a->guard->leaves, own);
 	name(a, own, entry, host);
 	snprintf(that, sizeof(that), "%s bans %s, %s", a->who ?: entry, host, own_text(what, own));
 	if (a->guard->spare)
@@ -175,16 +211,13 @@ static int unasked(const struct guard *guard, int err, size_t *n)
 	return 0;
 }
 
-static bool is_in(const void *set, struct addr addr)
-{
-	return ranges_covering(set, addr) >= 0;
-}
-
 /* Who is let through only until what waits goes back. */
 static int judge_later(const struct asked *a, const struct own_address *own)
 {
 	char that[THAT_MAX], host[PREFIX_TEXT_MAX], what[OWN_TEXT_MAX];
 
+	if (may_leave(a, own))
+		return leave(a->guard->leaves, own);
 	snprintf(that, sizeof(that), "%s, %s, would be banned when what waits for confirmation goes back",
 		 prefix_text(host, own->addr, -1), own_text(what, own));
 	return a->guard->spare ? spare(a, own, that)
@@ -292,7 +325,7 @@ int guard_needs(struct guard *guard, struct state *state, const struct live *liv
 	guard->spared = false;
 	if (!err && !guard->again)
 		err = own_addresses(state, guard->destinations, is_dropped, &a, &own, &n);
-	err = unasked(guard, err, &n) ?: ask_each(&a, own, n) ?: ask_later(&a, whole);
+	err = unasked(guard, err, &n) ?: ask_each(&a, own, n) ?: ask_later(&a, whole) ?: leave_out(guard);
 	free(own);
 	/* Of a batch's lines that wait, not all bring what is granted. */
 	err = err ?: guard->waits ? state_grants_undo(state, NULL) : 0;

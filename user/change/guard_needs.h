@@ -14,6 +14,17 @@ struct live;
 struct own_address;
 struct state;
 
+/* Of a list that is being loaded: what others than root made needs is left out of it, and the rest not refused. */
+struct guard_leaves {
+	const struct ranges *version; /* all of the list */
+	struct own_address *own;      /* free() them */
+	size_t n;
+	bool left; /* they have been: who comes now comes too late */
+	/* Takes them out of the version, and of the list in the state. 0 or -errno. */
+	int (*leave)(void *arg);
+	void *arg;
+};
+
 /*
  * What a command may do. All zeros: it is refused what would drop a need of this machine that passes now. --force
  * grants that, and the state remembers it for as long as the address is banned: whoever comes after is not asked again.
@@ -29,12 +40,13 @@ struct guard {
 	int64_t until;	      /* and does so until then; 0: for good */
 	bool destinations;    /* it begins to ask about those of what comes in */
 	bool spare;	      /* what would be refused becomes an exception instead */
-	bool spared;	      /* something has become one: settle the sets again */
+	bool spared;	      /* something has become one, or was left out: settle the sets again */
 	bool tells;	      /* or is said, and no more */
 	bool told;
 	const char *list; /* is being loaded from `text`, a descriptor, of which the state has nothing yet */
 	int text;
-	bool fixed; /* an image: there is nothing that could be taken out */
+	struct guard_leaves *leaves; /* NULL: nothing may be left out of it */
+	bool fixed;		     /* an image: there is nothing that could be taken out */
 };
 
 /* `forced` is one of the two sets of a guard. */

@@ -19,9 +19,11 @@
 #include "base/words.h"
 #include "change/catalog.h"
 #include "change/feed_row.h"
+#include "change/own_addresses.h"
 #include "change/ports.h"
 #include "change/revert_timer.h"
 #include "state/bans.h"
+#include "state/events.h"
 #include "state/failed.h"
 #include "state/sources.h"
 
@@ -192,10 +194,26 @@ static void describe(struct load *l)
 	utc_text(list->loaded, time(NULL));
 }
 
+static int count_change(struct load *l)
+{
+	struct ranges kept;
+	int err = ranges_intersect(&kept, &l->before, &l->out->set);
+
+	if (err)
+		return err;
+	l->out->kept4 = ranges_count4(&kept);
+	l->out->kept6 = ranges_count6(&kept);
+	l->out->added4 = ranges_count4(&l->out->set) - l->out->kept4;
+	l->out->added6 = ranges_count6(&l->out->set) - l->out->kept6;
+	l->out->removed4 = ranges_count4(&l->before) - l->out->kept4;
+	l->out->removed6 = ranges_count6(&l->before) - l->out->kept6;
+	ranges_free(&kept);
+	return 0;
+}
+
 static int compare(struct load *l, struct state *state)
 {
 	struct list_info old;
-	struct ranges kept;
 	int err = state_list_get(state, l->name, &old);
 
 	if (err_is(err, ENOENT))
@@ -208,19 +226,9 @@ static int compare(struct load *l, struct state *state)
 	/* A damaged list is replaced without a comparison, but not by the service. */
 	if (err_is(err, EUCLEAN) && !l->options->if_changed)
 		err = 0;
-	err = err ?: packed_change_still(&l->packed, l->name, &l->before) ?:
-		     ranges_intersect(&kept, &l->before, &l->out->set);
-	if (err)
-		return err;
-	l->out->replaces = true;
-	l->out->kept4 = ranges_count4(&kept);
-	l->out->kept6 = ranges_count6(&kept);
-	l->out->added4 = ranges_count4(&l->out->set) - l->out->kept4;
-	l->out->added6 = ranges_count6(&l->out->set) - l->out->kept6;
-	l->out->removed4 = ranges_count4(&l->before) - l->out->kept4;
-	l->out->removed6 = ranges_count6(&l->before) - l->out->kept6;
-	ranges_free(&kept);
-	return 0;
+	err = err ?: packed_change_still(&l->packed, l->name, &l->before) ?: count_change(l);
+	l->out->replaces = !err;
+	return err;
 }
 
 static int put_text(struct state *state, void *arg)
@@ -289,6 +297,45 @@ static const struct ranges *bans_of(const struct load *l)
 	return l->out->list.kind == LIST_ALLOW ? &l->before : &l->out->set;
 }
 
+static void say_left_out(const struct load *l, ip6 n)
+{
+	const struct own_address *first = l->leaves.own;
+	char host[PREFIX_TEXT_MAX], what[OWN_TEXT_MAX], number[NUMBER_TEXT_MAX];
+
+	snprintf(l->out->left_out, sizeof(l->out->left_out), "%s, %s", prefix_text(host, first->addr, -1),
+		 own_text(what, first));
+	if (n > 1)
+		snprintf(l->out->left_out, sizeof(l->out->left_out), "%s, %s, and %s more", host, what,
+			 number_text(number, n - 1));
+}
+
+/* What is left is no version of the file, nor of the server: so it is loaded once more. */
+static int leave_out(void *arg)
+{
+	struct load *l = arg;
+	struct ranges these = RANGES_EMPTY, rest;
+	bool label_is_new = l->out->list.label_is_new;
+	int err = 0;
+
+	for (size_t i = 0; i < l->leaves.n && !err; i++)
+		err = ranges_add_prefix(&these, l->leaves.own[i].addr, addr_width(l->leaves.own[i].addr.family));
+	err = err ?: ranges_finish(&these) ?: ranges_subtract(&rest, &l->out->set, &these);
+	if (!err) {
+		say_left_out(l, ranges_count(&these));
+		ranges_free(&l->out->set);
+		l->out->set = rest;
+		l->source.stamp[0] = l->answer.etag[0] = l->answer.modified[0] = '\0';
+		describe(l);
+		err = count_change(l);
+	}
+	ranges_free(&these);
+	if (!err && (l->options->if_changed || l->options->feed.again) && !l->bans_again && load_is_same_set(l))
+		return -EALREADY;
+	err = err ?: state_list_put(l->change->state, &l->out->list, &l->out->set);
+	l->out->list.label_is_new = label_is_new;
+	return err;
+}
+
 static int put(struct load *l)
 {
 	const struct load_options *o = l->options;
@@ -297,6 +344,9 @@ static int put(struct load *l)
 
 	l->change->guard.list = l->name;
 	l->change->guard.text = l->text;
+	l->leaves = (struct guard_leaves){ .version = &l->out->set, .leave = leave_out, .arg = l };
+	if (o->spare && l->out->list.kind == LIST_BAN && !l->context->joined)
+		l->change->guard.leaves = &l->leaves;
 	err = change_pending(l->change, PENDING_LIST, l->name, o->dry_run ? 0 : (long)o->confirm.value) ?:
 	      (o->force || o->ban_own ? change_force(l->change, bans_of(l)) : 0) ?:
 	      state_list_put(l->change->state, &l->out->list, &l->out->set) ?:
@@ -519,6 +569,37 @@ static bool is_known(const struct load *l)
 	return known;
 }
 
+static bool is_said(const struct load *l, const char *why)
+{
+	struct list_failure *failed;
+	const struct list_failure *last;
+	size_t n;
+	bool is;
+
+	list_failures(l->context, &failed, &n);
+	last = list_failure_of(failed, n, l->name);
+	is = last && !strcmp(last->why, why);
+	free(failed);
+	return is;
+}
+
+/* Once more without the same it is no news, where nothing else came of it. */
+static void partly(const struct load *l, int err)
+{
+	const char *out = l->out->left_out;
+	char why[sizeof(l->out->left_out) + 32];
+	bool is_news;
+
+	snprintf(why, sizeof(why), "only in part, without %s", out);
+	is_news = !err || !is_said(l, why);
+	list_failed(l->context, l->name, why);
+	if (!is_news)
+		return;
+	warn("list '%s' is loaded without %s; the service loads all of it as soon as that is over", l->name, out);
+	event(l->context, (struct event){ EVENT_GUARD, .generation = l->context->generation },
+	      "list '%s' is loaded without %s", l->name, out);
+}
+
 /*
  * Shown until it succeeds. A name that is no list's yet is a slip of the hand, but for the service's; a file that is
  * being written comes again.
@@ -536,6 +617,8 @@ static void outcome(const struct load *l, int err)
 		warn("list '%s' is what this file holds from now on, and is not fetched any more", l->name);
 	} else if (l->context->joined) {
 		change_succeeded(l->context->joined, l->name); /* known at the end of the batch */
+	} else if (*l->out->left_out) {
+		partly(l, err);
 	} else {
 		list_succeeded(l->context, l->name);
 	}
@@ -548,6 +631,7 @@ static void release(struct load *l)
 	close_fd(l->text);
 	ranges_free(&l->before);
 	free(l->feed);
+	free(l->leaves.own);
 }
 
 int load_list(struct context *context, const struct load_options *options, const char *name, const char *path,

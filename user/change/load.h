@@ -17,6 +17,7 @@ struct load_options {
 	bool force, ban_own, big_change, wide, dry_run;
 	bool if_changed; /* -EALREADY if the list holds this version of the file */
 	bool renew;	 /* only a list that holds another version of it; with if_changed */
+	bool spare;	 /* what others than root made needs is left out, until it is none any more */
 	struct number confirm;
 	struct feed_options feed; /* for a URL */
 };
@@ -33,6 +34,7 @@ struct loaded {
 	ip6 added6, removed6, kept6;
 	struct fetch_answer answer; /* of its server, where it has one; a try that was refused, too */
 	int64_t every;		    /* it is fetched again after so many seconds; 0: it is not */
+	char left_out[256];	    /* what that is, and who said so; "": nothing */
 	char signed_comment[256];   /* what the publisher has signed with it; "" where nobody had to */
 };
 

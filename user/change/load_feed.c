@@ -221,10 +221,7 @@ int load_feed_put(struct load *l, struct state *state)
 
 bool load_feed_is_same(const struct load *l)
 {
-	const struct loaded *out = l->out;
-
-	return l->options->feed.again && l->feed && !l->feed->aged && !wants_any(l) && out->replaces && !l->otherwise &&
-	       !out->added4 && !out->added6 && !out->removed4 && !out->removed6;
+	return l->options->feed.again && l->feed && !l->feed->aged && !wants_any(l) && load_is_same_set(l);
 }
 
 bool load_feed_note(const struct load *l, int err)

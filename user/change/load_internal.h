@@ -38,6 +38,7 @@ struct load {
 	struct packed_change packed;
 	struct ranges before;
 	struct accepted accepted;
+	struct guard_leaves leaves;
 	bool about_it;	    /* if it fails, that is the list's own: not a kernel or a state that cannot be had */
 	struct loaded *out; /* what there is to say about it */
 };
@@ -52,6 +53,14 @@ void load_describe(const struct load *l, char *text, size_t size);
 int load_fits(struct load *l, struct state *state);
 /* Is this scope of a list the one that is asked for, or is none? */
 bool load_has_scope(const struct load *l, const char *scope);
+
+/* Does the list hold already what it is to hold? */
+static inline bool load_is_same_set(const struct load *l)
+{
+	const struct loaded *out = l->out;
+
+	return out->replaces && !l->otherwise && !out->added4 && !out->added6 && !out->removed4 && !out->removed6;
+}
 
 /* Looks what there is of the list, before it is read. */
 void load_begins(struct load *l);

@@ -106,6 +106,8 @@ void service_job_ended(struct service *s, struct job *job, int status)
 {
 	bool done = WIFEXITED(status) && WEXITSTATUS(status) != EXIT_ERROR, report = done;
 	bool once_more = goes_back(s, job, status);
+	/* What was left out is tried again, as what was refused. */
+	bool partly = done && loads(job) && WEXITSTATUS(status) == EXIT_MISSING;
 
 	if (WIFSIGNALED(status))
 		lost(s, job, status);
@@ -155,13 +157,13 @@ void service_job_ended(struct service *s, struct job *job, int status)
 	case JOB_FLEET:
 		break;
 	}
-	if (report)
+	if (report && !partly)
 		done_say(job);
 	s->started = true;
 	service_see(s);
 	keeper_look(s->keeper); /* before anybody is told that it is ready */
 	if (once_more)
 		jobs_defer(&s->jobs, job);
-	else if (done || !retry(s, job))
+	else if ((done && !partly) || !retry(s, job))
 		job_free(job);
 }

@@ -89,20 +89,25 @@ static void append(struct jobs *jobs, struct job *job)
 int jobs_add(struct jobs *jobs, const struct job *what, const char *option, char *const *words, size_t n)
 {
 	const struct context *c = jobs->context;
-	const char *head[] = { "xdp-bloom",
-			       n ? words[0] : NULL,
-			       "--state",
-			       c->state,
-			       "--bpffs",
-			       c->bpffs,
-			       log_settings.json ? "--log=json" : "--log=text",
-			       option };
-	size_t heads = n ? sizeof(head) / sizeof(head[0]) - !option : 0, all = heads + n - !!n;
+	const char *head[9] = { "xdp-bloom",
+				n ? words[0] : NULL,
+				"--state",
+				c->state,
+				"--bpffs",
+				c->bpffs,
+				log_settings.json ? "--log=json" : "--log=text" };
+	size_t heads = n ? 7 : 0, all;
 	struct job *job = malloc(sizeof(*job));
 	bool whole;
 
 	if (!job)
 		return -ENOMEM;
+	if (n && option)
+		head[heads++] = option;
+	/* Nobody is there who could answer a guard rail. */
+	if (n && !strcmp(words[0], "load"))
+		head[heads++] = "--spare";
+	all = heads + n - !!n;
 	*job = *what;
 	job->args = calloc(all + 1, sizeof(*job->args));
 	whole = job->args;

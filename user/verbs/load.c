@@ -33,7 +33,8 @@ const struct option_spec load_list_options[] = {
 	{ "header-file", .type = OPTION_FILE, AT(load_options, feed.header_file), .value = "FILE",
 	  .does = "of a URL: xdp-bloom(8)" },
 	{ "renew", AT(load_options, renew) },
-	{ "if-changed", AT(load_options, if_changed), .does = "only another version; renew: of its own file" },
+	{ "if-changed", AT(load_options, if_changed) },
+	{ "spare", AT(load_options, spare), .does = "only another version; as the service does" },
 	{ "bogons", .type = OPTION_WORD, AT(load_options, bogons), .words = bogons_words,
 	  .does = "private, multicast and such: left out otherwise" },
 	{ "ban-own", AT(load_options, ban_own) },
@@ -120,6 +121,8 @@ static int loaded_text(const struct context *context, const struct loaded *l, co
 		       counts_text(a, sizeof(a), l->added4, l->added6),
 		       counts_text(b, sizeof(b), l->removed4, l->removed6),
 		       counts_text(c, sizeof(c), l->kept4, l->kept6));
+	if (*l->left_out && o->dry_run)
+		printf("%s: without %s\n", l->list.name, l->left_out);
 	if (l->every && !o->dry_run && !o->feed.again)
 		printf("%s: fetched again every %s\n", l->list.name, span_text(every, l->every));
 	if (o->confirm.given && !o->dry_run)
@@ -178,6 +181,7 @@ static int options_again(const struct call *call, struct again *a)
 	a->options.dry_run = given->dry_run;
 	a->options.confirm = given->confirm;
 	a->options.if_changed = given->if_changed;
+	a->options.spare = given->spare;
 	a->options.feed = (struct feed_options){ .insecure = a->feed.insecure,
 						 .lan = a->feed.lan,
 						 .key = a->feed.key[0] ? a->feed.key : NULL,
@@ -201,6 +205,8 @@ static int load_one(const struct call *call, const struct load_options *o, const
 	if (!err)
 		status = call->context->json ? loaded_json(call->context, &loaded, o)
 					     : loaded_text(call->context, &loaded, o);
+	if (status == EXIT_DONE && *loaded.left_out)
+		status = EXIT_MISSING;
 	loaded_free(&loaded);
 	return status;
 }
