@@ -635,6 +635,30 @@ line_fails() {
 	stop
 }
 
+filters() {
+	ip link show "$1" | grep -q xdp
+}
+
+# So is one that has an end, and cannot be done yet.
+line_is_refused() {
+	prepare
+	veth 1
+	ready --listen 9753
+	is "$("$XDP_BLOOM" status | grep -c DEGRADED)" 0 "troubles at first"
+	bloom add 192.0.2.254
+	ip addr add 192.0.2.1/24 dev edge1
+	ip route add 198.51.100.0/24 via 192.0.2.254
+	echo "attach edge1" >>conf
+	kill -HUP "$service_pid"
+	wait_until "status and /healthz to say it" is_told "line 4, 'attach', failed; the log says why"
+	heard "$log" "bans 192.0.2.254, a gateway in use"
+	bloom del 192.0.2.254
+	kill -HUP "$service_pid"
+	wait_until "edge1 to be filtered" filters edge1
+	wait_until "nothing to be said of it" says_no_more "line 4"
+	stop
+}
+
 theirs_is_refused() {
 	health >page
 	grep -qx "list 'theirs': refused since 20[^ ]*Z" page
@@ -800,4 +824,4 @@ grows() {
 
 run_cases grows starts_and_stops tells_who_is_busy only_one finds_interfaces "finds_interfaces --shared" finds_the_same_number says_what_is_not_seen tries_interfaces_again claims_no_filter gives_up_an_interface changes_slowly ends_bans ends_what_was_killed restores_without_watchers clock_is_set ends_bans_later starts_on_a_full_disk \
 	ends_bans_of_a_state_that_was_gone beside_a_load \
-	rotates rotates_later killed_at_start answers_prometheus with_few_rights damaged_state line_fails spoken_of_all_the_time says_nothing_of_a_link written_all_the_time counts_nothing
+	rotates rotates_later killed_at_start answers_prometheus with_few_rights damaged_state line_fails line_is_refused spoken_of_all_the_time says_nothing_of_a_link written_all_the_time counts_nothing

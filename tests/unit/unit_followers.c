@@ -234,6 +234,33 @@ static void fleets(void)
 	turn();
 }
 
+/* What failed is told until it has been done: a line is, and no list, of which it is said why. */
+static void others(void)
+{
+	char *allow[] = { NULL, (char *)(uintptr_t) "allow", NULL },
+	     *load[] = { NULL, (char *)(uintptr_t) "load", NULL };
+	struct job each[] = { { .kind = JOB_LINE, .line = 4, .args = allow, .again = true, .failed = true },
+			      { .kind = JOB_LINE, .line = 5, .args = load, .again = true, .failed = true },
+			      { .kind = JOB_LINE, .line = 6, .args = allow, .again = true },
+			      { .kind = JOB_LOAD, .args = load, .failed = true },
+			      { .kind = JOB_LINE, .line = 7, .args = allow, .again = true, .failed = true } };
+	struct jobs jobs = { .first = &each[0], .deferred = &each[2] };
+
+	all.others = &jobs;
+	each[0].next = &each[1];
+	each[2].next = &each[3];
+	each[3].next = &each[4];
+	CONFIG("follow a");
+	turn();
+	ends(1, SIGKILL);
+	jobs.deferred = NULL;
+	followers_tell(&all);
+	line("more of them than are told");
+	each[1].next = &each[0];
+	followers_tell(&all);
+	jobs.first = NULL;
+}
+
 /* Whose words find no room is left out, and the others are not; with the next config file it begins. */
 static void no_room(void)
 {
@@ -258,6 +285,7 @@ static void word_for_word(void)
 		     { "lines change", lines_change },
 		     { "announcements", announcers },
 		     { "a fleet", fleets },
+		     { "others", others },
 		     { "no memory", no_room } };
 
 	for (size_t i = 0; i < sizeof(each) / sizeof(each[0]); i++) {

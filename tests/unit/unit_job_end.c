@@ -115,6 +115,13 @@ static void given_see(struct service *its)
 	line("which interfaces are not filtered?");
 }
 
+static void given_tell(const struct followers *its)
+{
+	if (its != &service.followers)
+		abort();
+	line("it is told which lines fail");
+}
+
 static void given_free(struct job *job)
 {
 	line("it is freed");
@@ -184,6 +191,7 @@ static void given_feed_lost(struct context *own, const char *list, const char *w
 #define jail_watch_ran		  given_jailed
 #define keeper_look		  given_keeper
 #define service_see		  given_see
+#define followers_tell		  given_tell
 #define job_free		  given_free
 #include "service/job_end.c"
 #undef job_free
@@ -204,7 +212,8 @@ static void print_jobs(const char *what, const struct job *job)
 	char text[JOB_TEXT_MAX];
 
 	for (; job; job = job->next)
-		printf(", %s %s%s%s", what, job_text(text, job), job->again ? " again" : "",
+		printf(", %s %s%s%s%s", what, job_text(text, job), job->again ? " again" : "",
+		       job->failed ? " as it failed" : "",
 		       job->args[0] && !strcmp(job->args[1], "rotate") ? " by its verb" : "");
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Lines of the service's config file that are to go on and fail, for whoever shows it: a file of the state while there
- * are any: the word of the service.
+ * Lines of the service's config file that fail, for whoever shows it: a file of the state while there are any: the word
+ * of the service.
  */
 #ifndef OBSERVE_LINES_DOWN_H
 #define OBSERVE_LINES_DOWN_H

@@ -117,8 +117,19 @@ static const char *name_of(char text[JOB_TEXT_MAX], const struct follower *f)
 	return job_text(text, &job);
 }
 
-/* Which fail, for 'status' and /healthz, which everybody may read: the words of a line may be secret. */
-static void tell(const struct followers *all)
+/* Of a list that is to be loaded it is said why. */
+static void tell_of(struct lines_down *down, const struct job *job)
+{
+	char name[JOB_TEXT_MAX];
+
+	for (; job && down->n < LINES_DOWN_MAX; job = job->next)
+		if (job->kind == JOB_LINE && job->failed && strcmp(job->args[1], "load") != 0)
+			snprintf(down->text[down->n++], LINE_DOWN_MAX, "%s, '%s', failed; the log says why",
+				 job_text(name, job), job->args[1]);
+}
+
+/* Everybody may read it, and the words of a line may be secret. */
+void followers_tell(const struct followers *all)
 {
 	struct lines_down down = { .n = 0 };
 	char name[JOB_TEXT_MAX], since[UTC_TEXT_MAX];
@@ -127,6 +138,10 @@ static void tell(const struct followers *all)
 		if (f->fails && f->wanted)
 			snprintf(down.text[down.n++], LINE_DOWN_MAX, "%s, '%s', fails since %s: %s; the log says more",
 				 name_of(name, f), f->words.words[0], utc_text(since, f->fails), f->why);
+	if (all->others) {
+		tell_of(&down, all->others->first);
+		tell_of(&down, all->others->deferred);
+	}
 	lines_down_keep(all->context, &down);
 }
 
@@ -135,7 +150,7 @@ static void fails(const struct followers *all, struct follower *f, const char *w
 	if (!f->fails)
 		f->fails = time(NULL);
 	snprintf(f->why, sizeof(f->why), "%s", why);
-	tell(all);
+	followers_tell(all);
 }
 
 static void goes_on(const struct followers *all, struct follower *f)
@@ -143,7 +158,7 @@ static void goes_on(const struct followers *all, struct follower *f)
 	if (!f->fails)
 		return;
 	f->fails = 0;
-	tell(all);
+	followers_tell(all);
 }
 
 void followers_expect(struct followers *all, const struct config *config)
@@ -156,7 +171,7 @@ void followers_expect(struct followers *all, const struct config *config)
 	for (struct follower *f = all->first; f; f = f->next)
 		if (!f->wanted && f->jobs.pid)
 			end(all, f);
-	tell(all);
+	followers_tell(all);
 }
 
 void followers_fleet(struct followers *all, bool joined)
@@ -289,5 +304,5 @@ void followers_stop(struct followers *all)
 		forget(f);
 	}
 	if (all->context)
-		tell(all);
+		followers_tell(all);
 }

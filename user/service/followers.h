@@ -13,9 +13,11 @@ struct config;
 struct config_line;
 struct context;
 struct follower;
+struct jobs;
 
 struct followers {
 	const struct context *context;
+	const struct jobs *others; /* lines that do not go on; NULL: none */
 	struct follower *first;
 };
 
@@ -28,6 +30,8 @@ void followers_fleet(struct followers *followers, bool joined);
 void followers_turn(struct followers *followers, int64_t now);
 /* When to call it, in ms of CLOCK_MONOTONIC. */
 int64_t followers_due(const struct followers *followers);
+/* Says which lines fail, of those that go on and of the others, for 'status' and /healthz. */
+void followers_tell(const struct followers *followers);
 /* A child has ended, maybe one of them. */
 void followers_ended(struct followers *followers, int64_t now);
 /* Ends all, and waits for that. */

@@ -46,6 +46,7 @@ static bool retry(struct service *s, struct job *job)
 		retry_later(&s->retry, clock_ms());
 	if (job->kind != JOB_LINE)
 		return false;
+	job->failed = true;
 	jobs_defer(&s->jobs, job);
 	service_look_soon(s, clock_ms()); /* its file is watched from then on */
 	return true;
@@ -105,7 +106,7 @@ static void lost(struct service *s, const struct job *job, int status)
 void service_job_ended(struct service *s, struct job *job, int status)
 {
 	bool done = WIFEXITED(status) && WEXITSTATUS(status) != EXIT_ERROR, report = done;
-	bool once_more = goes_back(s, job, status);
+	bool once_more = goes_back(s, job, status), is_line = job->kind == JOB_LINE;
 	/* What was left out is tried again, as what was refused. */
 	bool partly = done && loads(job) && WEXITSTATUS(status) == EXIT_MISSING;
 
@@ -162,8 +163,11 @@ void service_job_ended(struct service *s, struct job *job, int status)
 	s->started = true;
 	service_see(s);
 	keeper_look(s->keeper); /* before anybody is told that it is ready */
+	job->failed = false;
 	if (once_more)
 		jobs_defer(&s->jobs, job);
 	else if ((done && !partly) || !retry(s, job))
 		job_free(job);
+	if (is_line)
+		followers_tell(&s->followers);
 }

@@ -46,7 +46,8 @@ struct job {
 	char **args;	       /* of a command */
 	int in;		       /* its standard input; 0: none */
 	bool unwanted;	       /* dropped while it runs: do not try again */
-	bool again;	       /* it failed before */
+	bool again;	       /* it has run before */
+	bool failed;	       /* then, and is tried again */
 	bool overtaken;	       /* what stands in the way of it may have gone while it ran */
 	bool stopped;	       /* it ran for too long */
 	char why[JOB_END_MAX]; /* of JOB_FEED_LOST */

@@ -466,6 +466,7 @@ int service_run(const struct context *context, struct service_options *options, 
 		notify("STATUS=restoring");
 		feeds_begin(&s.feeds, context);
 		s.followers.context = context;
+		s.followers.others = &s.jobs;
 		errands_begin(&s.errands, context);
 		hook_begin(&s.hook, context, options->hook);
 		more_files();
