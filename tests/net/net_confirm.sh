@@ -831,6 +831,47 @@ begins_with_nothing() {
 	verdicts 45.0.0.1=drop 45.0.0.2=drop
 }
 
+# A container is started again, say: its pins are gone, its state and the machine's start are not. At the deadline the
+# kernel would go back to nothing, whoever builds what was in force; an interface goes back by itself.
+gone_on_trial() {
+	local again trial trials=("load other another" "add 45.0.0.2" "allow 45.0.0.1" "tune --inner on" "unload list")
+
+	veth 0
+	echo 45.0.0.1 >list
+	echo 45.0.0.2 >another
+	bloom load list list
+	for again in restore rotate "add 45.0.0.9"; do
+		for trial in "${trials[@]}"; do
+			# shellcheck disable=SC2086 # words
+			bloom $trial --confirm 1h
+			[ "$trial" != "${trials[0]}" ] || bloom attach edge0 --confirm 1h
+			on_trial || fail "$trial is not on trial"
+			rm -r "$XDP_BLOOM_BPFFS"
+			# shellcheck disable=SC2086 # words
+			bloom $again
+			grep -q "was not confirmed in time and has gone back" err || fail "$trial, $again: $(cat err)"
+			! on_trial || fail "$trial: it is on trial behind $again"
+			verdicts 45.0.0.1=drop 45.0.0.2=pass
+			[ "$trial" != "${trials[0]}" ] || bloom detach edge0
+			is "$(get .waiting show)" '[]' "what waits after $trial and $again"
+		done
+	done
+	bloom attach edge0 --confirm 1h
+	bloom tune --exact off --force
+	bloom tune --exact on --confirm 1h
+	bloom load scoped list
+	gets_scope scoped
+	rm -r "$XDP_BLOOM_BPFFS"
+	bloom restore
+	grep -q "exact: was not confirmed in time, and cannot go back" err || fail "what it said: $(cat err)"
+	! on_trial || fail "what cannot go back is on trial"
+	verdicts 45.0.0.1=drop
+	is "$(get '[.waiting[].name]' show)" '["edge0","exact"]' "what waits then"
+	is "$(ip -j link show edge0 | jq -r '.[].xdp.prog.name')" xdp_bloom_trial "what edge0 runs"
+	expect 2 "$XDP_BLOOM" confirm
+	grep -q "exact: its time is over" err || fail "what confirm said: $(cat err)"
+}
+
 # One that was to be filtered and was not, as before: its entry is there again, as it was.
 of_before() {
 	veth 0 1
@@ -931,4 +972,4 @@ is_away() {
 	[ ! "/proc/$away/ns/net" -ef /proc/self/ns/net ]
 }
 
-run_cases said_twice lines_beside_a_trial waits_in_a_stream late_bans late_changes late_beside_bans attached_for_a_while kept_and_open comes_for_a_while cannot_go_back goes_together goes_one_after_the_other goes_with_exceptions goes_with_wide_exceptions goes_with_many_scopes goes_back_over_a_need goes_back_with_others begins_with_nothing restarts_on_trial every_verb beside_an_image of_before renamed another_has_its_name date_set_forward confirmed confirm_cut_short confirm_takes_long another_root banned_meanwhile unpinned_at_once too_late of_an_older_state broken_sessions
+run_cases said_twice lines_beside_a_trial waits_in_a_stream late_bans late_changes late_beside_bans attached_for_a_while kept_and_open comes_for_a_while cannot_go_back goes_together goes_one_after_the_other goes_with_exceptions goes_with_wide_exceptions goes_with_many_scopes goes_back_over_a_need goes_back_with_others begins_with_nothing gone_on_trial restarts_on_trial every_verb beside_an_image of_before renamed another_has_its_name date_set_forward confirmed confirm_cut_short confirm_takes_long another_root banned_meanwhile unpinned_at_once too_late of_an_older_state broken_sessions

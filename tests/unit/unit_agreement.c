@@ -74,6 +74,25 @@ static void agrees(void)
 	}
 }
 
+static void what_is_gone(void)
+{
+	struct live live = { .err = -ENOENT };
+
+	number_is = 7;
+	CHECK(live_is_gone(STATE, &live), "nothing is in force, and it is not gone");
+	live.on_trial = 7;
+	CHECK(!live_is_gone(STATE, &live), "it began with nothing, and is gone");
+	live.on_trial = 0;
+	number_is = 0;
+	CHECK(!live_is_gone(STATE, &live), "there was nothing yet, and it is gone");
+	number_is = 7;
+	live.number = 7;
+	live.err = -EPROTO;
+	CHECK(!live_is_gone(STATE, &live), "it is of another version, and gone");
+	live.err = 0;
+	CHECK(!live_is_gone(STATE, &live), "it is in force, and gone");
+}
+
 static void what_was_committed(void)
 {
 	struct committed is;
@@ -92,7 +111,9 @@ static void what_was_committed(void)
 
 int main(void)
 {
-	static const struct ktap_case cases[] = { { "agrees", agrees }, { "what was committed", what_was_committed } };
+	static const struct ktap_case cases[] = { { "agrees", agrees },
+						  { "what is gone", what_is_gone },
+						  { "what was committed", what_was_committed } };
 
 	return ktap_run(cases, sizeof(cases) / sizeof(*cases));
 }

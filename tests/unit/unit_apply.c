@@ -55,6 +55,7 @@ static double kept_number;
 static unsigned int needs_many, full_times; /* so often the filter takes everybody */
 static bool matters, tried, judged;	    /* how long a line takes */
 static uint64_t until, clock_is;
+static bool gone;
 static int mapped;
 static int laps;
 
@@ -309,6 +310,7 @@ static bool given_matter(double keys)
 #define clock_seconds()			   given_seconds()
 #define ends_read(ends, state, within)	   step(within ? "some ends" : "ends")
 #define live_before(live)		   4
+#define live_is_gone(state, live)	   (gone)
 #define detector_fill(d, state)		   step("detector")
 #define detector_free(d)		   (void)step("detector freed")
 #define kernel_detect(...)		   given_detect(__VA_ARGS__)
@@ -368,6 +370,7 @@ static void again(void)
 	kept_settings.memory_max = 1 << 30;
 	kept_number = 5;
 	until = 0;
+	gone = false;
 	clock_is = 76;
 	guard = (struct guard){ 0 };
 	options = (struct apply_options){ .guard = &guard };
@@ -391,6 +394,9 @@ static void in_order(void)
 	guard.waits = true;
 	applied("its own trial");
 	guard.waits = false;
+	gone = true;
+	applied("on trial, and what it would go back to is gone");
+	gone = false;
 	clock_is = 76;
 	options.guard = NULL;
 	is_image = true;

@@ -40,9 +40,10 @@ static struct context given_context = CONTEXT_DEFAULT;
 static struct live in_force;
 static struct pending pending[4];
 static size_t waiting, expired_n, mended_n;
+static bool gone;		/* what was in force */
 static enum agreement is, then; /* then: once what was on trial is kept */
 static struct {
-	int pending, undo, expire, behind, stepped, apply, needs, divide, bans, keep, open, take_back;
+	int pending, undo, expire, behind, stepped, apply, needs, divide, bans, keep, open, take_back, over, commit;
 	bool declines;
 } fails;
 static int kept, freed;
@@ -79,6 +80,38 @@ static int given_pending(struct state *state, struct pending **all, size_t *n)
 	memcpy(*all, pending, waiting * sizeof(**all));
 	*n = waiting;
 	return failed_with(fails.pending);
+}
+
+static int given_until(struct state *state, __u64 *until)
+{
+	(void)state;
+	*until = 0;
+	for (size_t i = 0; i < waiting; i++)
+		if (pending[i].kind != PENDING_INTERFACE && !pending[i].rebooted)
+			*until = 1;
+	return failed_with(fails.pending);
+}
+
+static int given_over(struct state *state)
+{
+	CHECK(state == STATE, "of another");
+	line("the time of what waits is over");
+	for (size_t i = 0; i < waiting; i++)
+		pending[i].rebooted = pending[i].rebooted || pending[i].kind != PENDING_INTERFACE;
+	return failed_with(fails.over);
+}
+
+static int given_commit(struct state *state)
+{
+	CHECK(state == STATE, "another is committed");
+	line("committed");
+	return failed_with(fails.commit);
+}
+
+static int given_again(struct state *state)
+{
+	CHECK(state == STATE, "another begins again");
+	return 0;
 }
 
 static int64_t given_left(const struct pending *one, int64_t at_least)
@@ -285,33 +318,38 @@ __attribute__((format(printf, 3, 4))) static void given_event(const struct conte
 	va_end(args);
 }
 
-#define agreement(...)	   given_agreement(__VA_ARGS__)
-#define state_pending	   given_pending
-#define pending_left	   given_left
-#define attach_take_back   given_take_back
-#define state_pending_undo given_undo
-#define change_keep	   given_keep
-#define kernel_sweep	   given_sweep
-#define attach_catch_up	   given_attached
-#define state_bans_expire  given_expire
-#define touched_add	   given_touch
-#define behind_expired	   given_behind
-#define touched_free	   given_free
-#define touched_divide	   given_divide
-#define stepped_back	   given_stepped
-#define bans_into_force	   given_bans
-#define apply_with	   given_apply
-#define guard_in_force	   given_needs
-#define note		   given_note
-#define state_list_get	   given_list
-#define kernel_zero_label  given_zero
-#define list_succeeded	   given_succeeded
-#define image_kept(state)  (CHECK(state == STATE, "of another"), 7u)
-#define state_close	   given_close
-#define state_open	   given_open
-#define live_look	   given_look
-#define warn		   given_warn
-#define event(...)	   given_event(__VA_ARGS__)
+#define agreement(...)		given_agreement(__VA_ARGS__)
+#define live_is_gone(state, of) (CHECK(state == STATE && (of) == &in_force, "it is asked of another"), gone)
+#define trial_until		given_until
+#define state_pending_over	given_over
+#define state_commit		given_commit
+#define state_again		given_again
+#define state_pending		given_pending
+#define pending_left		given_left
+#define attach_take_back	given_take_back
+#define state_pending_undo	given_undo
+#define change_keep		given_keep
+#define kernel_sweep		given_sweep
+#define attach_catch_up		given_attached
+#define state_bans_expire	given_expire
+#define touched_add		given_touch
+#define behind_expired		given_behind
+#define touched_free		given_free
+#define touched_divide		given_divide
+#define stepped_back		given_stepped
+#define bans_into_force		given_bans
+#define apply_with		given_apply
+#define guard_in_force		given_needs
+#define note			given_note
+#define state_list_get		given_list
+#define kernel_zero_label	given_zero
+#define list_succeeded		given_succeeded
+#define image_kept(state)	(CHECK(state == STATE, "of another"), 7u)
+#define state_close		given_close
+#define state_open		given_open
+#define live_look		given_look
+#define warn			given_warn
+#define event(...)		given_event(__VA_ARGS__)
 #include "change/catch_up.c"
 
 static void wait_for(size_t at, enum pending_kind kind, const char *name, int64_t left, int64_t deadline)
@@ -343,6 +381,7 @@ static void again(void)
 	memset(&fails, 0, sizeof(fails));
 	waiting = expired_n = mended_n = 0;
 	is = then = AGREED;
+	gone = false;
 	in_force = (struct live){ 0 };
 }
 
@@ -407,6 +446,31 @@ static void overdue(void)
 	wait_for(0, PENDING_INTERFACE, "eth0", 0, 1000);
 	wait_for(1, PENDING_BAN, "192.0.2.1", 0, 1000);
 	begins("an interface and a ban");
+}
+
+/* What waits is over then, whatever time it has left, but for an interface; each waits once more. */
+static void nothing_to_go_back_to(void)
+{
+	gone = true;
+	is = NOTHING_LIVE;
+	begins("nothing waits");
+	wait_for(0, PENDING_INTERFACE, "eth0", 1, 1000);
+	begins("an interface waits");
+	wait_for(1, PENDING_LIST, "drop", 1, 1000);
+	wait_for(2, PENDING_BAN, "192.0.2.1", 1, 1000);
+	begins("a list and a ban wait, too");
+	begins("since another start");
+	wait_for(1, PENDING_LIST, "drop", 1, 1000);
+	fails.apply = -E2BIG;
+	begins("it cannot go back");
+	wait_for(1, PENDING_LIST, "drop", 1, 1000);
+	fails.commit = -ENOSPC;
+	begins("nor be over");
+	wait_for(1, PENDING_LIST, "drop", 1, 1000);
+	fails.over = -EIO;
+	begins("nor be said to be");
+	fails.pending = -EIO;
+	begins("nor be read");
 }
 
 static void on_trial(void)
@@ -536,9 +600,13 @@ static void with_a_change(void)
 
 static void word_for_word(void)
 {
-	static const struct scene scenes[] = { { "little", little },	 { "overdue", overdue },
-					       { "on trial", on_trial }, { "runs out", runs_out },
-					       { "damaged", damaged },	 { "with a change", with_a_change } };
+	static const struct scene scenes[] = { { "little", little },
+					       { "overdue", overdue },
+					       { "on trial", on_trial },
+					       { "nothing to go back to", nothing_to_go_back_to },
+					       { "runs out", runs_out },
+					       { "damaged", damaged },
+					       { "with a change", with_a_change } };
 
 	shows_scenes(&shows, scenes, sizeof(scenes) / sizeof(scenes[0]), again);
 }

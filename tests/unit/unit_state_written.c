@@ -509,6 +509,8 @@ static void asked(void)
 	STEP(has(PENDING_LIST_KIND, "one"));
 	STEP(add(PENDING_LIST, "one"));
 	STEP(add(PENDING_BAN, "no prefix"));
+	STEP(add(PENDING_INTERFACE, "eth9"));
+	STEP(state_pending_over(state));
 	STEP(no_prefix(undo_it));
 	STEP(no_prefix(forget_it));
 	close_state();

@@ -29,6 +29,11 @@ enum agreement agreement(struct state *state, const struct generation *live)
 	return (double)live->edits > edits ? UNKNOWN : (double)live->edits < edits ? BEHIND : AGREED;
 }
 
+bool live_is_gone(struct state *state, const struct live *live)
+{
+	return !live->on_trial && !live_before(live) && state_setting(state, SETTING_GENERATION, 0) > 0;
+}
+
 int agreement_known(const struct context *context, struct state *state, const struct generation *live)
 {
 	if (agreement(state, live) != UNKNOWN)

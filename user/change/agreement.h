@@ -20,6 +20,8 @@ enum agreement {
 struct committed committed(struct state *state);
 
 enum agreement agreement(struct state *state, const struct generation *live);
+/* Is what was in force gone? Then there is nothing that the kernel could go back to. */
+bool live_is_gone(struct state *state, const struct live *live);
 /* -ENODATA where it is UNKNOWN. */
 int agreement_known(const struct context *context, struct state *state, const struct generation *live);
 

@@ -273,6 +273,9 @@ static int go_live(struct state *state, struct live *live, const struct apply_op
 	size_t on_n = 0;
 	int err = trial_until(state, &c->trial.until) ?: c->g.ends ? ends_read(&ends, state, NULL) : 0;
 
+	/* It would be on trial with nothing to go back to. */
+	if (c->trial.until && live_is_gone(state, live))
+		c->trial.until = 0;
 	if (c->trial.until)
 		c->trial.before = live_before(live);
 	/* The kernel would not let it into force. */

@@ -47,6 +47,17 @@ struct late {
 	struct touched touched;
 };
 
+/* Else the kernel would go back to nothing, and let everything pass. */
+static int end_trials(struct state *state, const struct live *live)
+{
+	__u64 until = 0;
+	int err = live_is_gone(state, live) ? trial_until(state, &until) : 0;
+
+	if (err || !until)
+		return err;
+	return state_pending_over(state) ?: state_commit(state) ?: state_again(state);
+}
+
 static int undo_overdue(struct late *l, struct state *state, const struct context *context, int64_t at_least)
 {
 	size_t pending_n;
@@ -157,7 +168,7 @@ static void count_anew(const struct late *l, struct state *state, const struct l
 int catch_up(struct state **state, struct live *live, time_t at_least)
 {
 	struct late late = { .behind = agreement(*state, &live->g) == BEHIND };
-	int err = undo_overdue(&late, *state, live->context, at_least);
+	int err = end_trials(*state, live) ?: undo_overdue(&late, *state, live->context, at_least);
 
 	/* Confirmed, and the command that did it was killed before it told the kernel. */
 	if (!err && live->on_trial && !late.waits && !late.overdue_n) {

@@ -137,6 +137,11 @@ int64_t pending_left(const struct pending *pending, int64_t at_least)
 	return pending->due > boot ? pending->due - boot : 0;
 }
 
+int state_pending_over(struct state *state)
+{
+	return state_put(state, "UPDATE pending SET boot = 'another' WHERE kind <> 1", "");
+}
+
 static int ban_of(const struct state *s, const char *name, struct prefix *p)
 {
 	if (prefix_parse(name, strlen(name), &p->first, &p->length))

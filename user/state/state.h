@@ -108,6 +108,8 @@ int state_pending_drop(struct state *state, const struct pending *pending);
  * was set back since.
  */
 int64_t pending_left(const struct pending *pending, int64_t at_least);
+/* The time of all that waits, but for interfaces, is over, as after a start of the machine. */
+int state_pending_over(struct state *state);
 /* Takes the change back, in the state. */
 int state_pending_undo(struct state *state, const struct pending *pending);
 /* What an allow list that waits goes back to, which may have been none; its name has room for " before". */
