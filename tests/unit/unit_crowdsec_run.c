@@ -12,10 +12,10 @@
 #include "base/clean_text.h"
 #include "change/accounts.h"
 #include "change/guard_rails.h"
-#include "feeds/agent_here.h"
 #include "feeds/decisions.h"
 #include "feeds/into_force.h"
 #include "fetch/client.h"
+#include "fetch/server_here.h"
 #include "observe/agent_seen.h"
 #include "state/said.h"
 #include "model_feed.h"
@@ -289,8 +289,8 @@ static int given_memory(const char *name, unsigned int flags)
 	return fd;
 }
 
-/* Whose the sockets are is unit_agent_here's: here it is root's, unless another's is to be there. */
-static int given_may(struct agent_here *h)
+/* Whose the sockets are is unit_server_here's: here it is root's, unless another's is to be there. */
+static int given_may(struct server_here *h)
 {
 	h->seen = h->strange = false;
 	if (!h->bare)
@@ -302,13 +302,13 @@ static int given_may(struct agent_here *h)
 	return 0;
 }
 
-static int given_same(struct agent_here *h)
+static int given_same(struct server_here *h)
 {
 	return h->seen && fails("same") ? because(-EAGAIN, "it is another's: its answer is not believed") : 0;
 }
 
-#define agent_here_may		 given_may
-#define agent_here_same		 given_same
+#define server_here_may		 given_may
+#define server_here_same	 given_same
 #define clock_seconds()		 given_seconds()
 #define clock_boot()		 given_boot()
 #define fetch_ask		 given_ask

@@ -19,10 +19,10 @@
 #include "base/users.h"
 #include "change/accounts.h"
 #include "change/guard_rails.h"
-#include "feeds/agent_here.h"
 #include "feeds/decisions.h"
 #include "feeds/into_force.h"
 #include "fetch/client.h"
+#include "fetch/server_here.h"
 #include "observe/agent_seen.h"
 #include "state/bans.h"
 #include "state/events.h"
@@ -47,7 +47,7 @@
 struct agent {
 	struct context *context;
 	const struct crowdsec_options *options;
-	struct agent_here here;
+	struct server_here here;
 	bool said;	      /* that the kernel does not say whose it is */
 	struct decisions all; /* that are in force on the agent's account */
 	bool follows, doubts;
@@ -93,7 +93,7 @@ static int read_key(const char *path, int *headers)
 /* Of an agent on this machine without TLS, the kernel says whose it is. */
 static int may_ask(struct agent *a)
 {
-	int err = agent_here_may(&a->here);
+	int err = server_here_may(&a->here);
 
 	if (err || !a->here.bare || a->here.seen || a->said)
 		return err;
@@ -115,7 +115,7 @@ static int ask(struct agent *a, bool whole, struct decision_changes *changes)
 					 .floor_seconds = FETCH_FLOOR_SECONDS };
 	struct fetch_answer answer;
 	double began = clock_seconds();
-	char host[AGENT_HOST_MAX];
+	char host[SERVER_HOST_MAX];
 	int body = -1, err = may_ask(a);
 	bool seen = a->here.seen;
 
@@ -123,13 +123,13 @@ static int ask(struct agent *a, bool whole, struct decision_changes *changes)
 		return err;
 	/* Without dedup: of several decisions about one address it would tell only one, and nothing when that ends. */
 	snprintf(request.url, sizeof(request.url), "%s%s%s/v1/decisions/stream?startup=%s&dedup=false",
-		 seen ? "http://" : "", seen ? agent_here_host(host, &a->here) : "", seen ? a->here.rest : o->url,
+		 seen ? "http://" : "", seen ? server_here_host(host, &a->here) : "", seen ? a->here.rest : o->url,
 		 whole ? "true" : "false");
 	lseek(a->headers, 0, SEEK_SET);
 	err = fetch_ask(&request, a->headers, &answer, &body);
 	if (!err && body < 0)
 		err = because(-EIO, "%s", answer.outcome == FETCH_FAILED ? answer.why : "it says nothing");
-	err = err ?: agent_here_same(&a->here);
+	err = err ?: server_here_same(&a->here);
 	err = err ?: decisions_read(changes, body, clock_boot() / 1000000000);
 	close_fd(body);
 	a->took = clock_seconds() - began;
@@ -373,7 +373,7 @@ static void rest(double seconds)
 static int begin(struct agent *a)
 {
 	const struct crowdsec_options *o = a->options;
-	int err = agent_here_read(&a->here, o->url);
+	int err = server_here_read(&a->here, o->url);
 	const char *fault = fetch_url_fault(o->url, o->insecure || a->here.here);
 
 	if (fault)

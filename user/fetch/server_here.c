@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "feeds/agent_here.h"
+#include "fetch/server_here.h"
 
 #include <errno.h>
 #include <linux/inet_diag.h>
@@ -20,7 +20,7 @@
 
 /* --- Where it is --- */
 
-static void take_host(struct agent_here *h, const char *host, size_t length)
+static void take_host(struct server_here *h, const char *host, size_t length)
 {
 	struct addr addr;
 
@@ -39,7 +39,7 @@ static void take_host(struct agent_here *h, const char *host, size_t length)
 		h->at[h->n++] = addr;
 }
 
-static bool take_port(struct agent_here *h)
+static bool take_port(struct server_here *h)
 {
 	size_t digits = *h->rest == ':' ? strspn(h->rest + 1, "0123456789") : 0;
 
@@ -47,7 +47,7 @@ static bool take_port(struct agent_here *h)
 	return digits <= 5 && h->port && h->port <= UINT16_MAX && !strcspn(h->rest + (*h->rest == ':') + digits, "/?#");
 }
 
-int agent_here_read(struct agent_here *h, const char *url)
+int server_here_read(struct server_here *h, const char *url)
 {
 	const char *host = strstr(url, "://"), *end;
 	bool bracket;
@@ -65,16 +65,16 @@ int agent_here_read(struct agent_here *h, const char *url)
 	return h->bare && !take_port(h) ? because(-EINVAL, "%.300s: its port is none", url) : 0;
 }
 
-static const char *address_of(char text[AGENT_HOST_MAX], const struct agent_here *h, size_t i)
+static const char *address_of(char text[SERVER_HOST_MAX], const struct server_here *h, size_t i)
 {
 	bool v6 = h->at[i].family == 6;
 	char address[PREFIX_TEXT_MAX];
 
-	snprintf(text, AGENT_HOST_MAX, "%s%s%s", v6 ? "[" : "", prefix_text(address, h->at[i], -1), v6 ? "]" : "");
+	snprintf(text, SERVER_HOST_MAX, "%s%s%s", v6 ? "[" : "", prefix_text(address, h->at[i], -1), v6 ? "]" : "");
 	return text;
 }
 
-const char *agent_here_host(char host[AGENT_HOST_MAX], const struct agent_here *h)
+const char *server_here_host(char host[SERVER_HOST_MAX], const struct server_here *h)
 {
 	return address_of(host, h, h->chosen);
 }
@@ -82,7 +82,7 @@ const char *agent_here_host(char host[AGENT_HOST_MAX], const struct agent_here *
 /* --- Whose it is --- */
 
 struct look {
-	const struct agent_here *here;
+	const struct server_here *here;
 	struct addr at;
 	size_t n;
 	uint64_t seen;
@@ -159,9 +159,9 @@ static int refuse(const struct look *l, const char *at, const char *so)
 		       l->here->port, user, so);
 }
 
-static int look(struct look *l, struct agent_here *h, size_t i, const char *so)
+static int look(struct look *l, struct server_here *h, size_t i, const char *so)
 {
-	char address[AGENT_HOST_MAX];
+	char address[SERVER_HOST_MAX];
 	int err;
 
 	*l = (struct look){ .here = h, .at = h->at[i] };
@@ -175,7 +175,7 @@ static int look(struct look *l, struct agent_here *h, size_t i, const char *so)
 	return l->n ? 0 : because(-ECONNREFUSED, "nobody listens at %s:%u: %s", address_of(address, h, i), h->port, so);
 }
 
-int agent_here_may(struct agent_here *h)
+int server_here_may(struct server_here *h)
 {
 	int first = 0;
 
@@ -198,10 +198,10 @@ int agent_here_may(struct agent_here *h)
 	return first;
 }
 
-int agent_here_same(struct agent_here *h)
+int server_here_same(struct server_here *h)
 {
 	static const char so[] = "its answer is not believed";
-	char address[AGENT_HOST_MAX];
+	char address[SERVER_HOST_MAX];
 	struct look l = { 0 };
 	int err = h->seen ? look(&l, h, h->chosen, so) : 0;
 

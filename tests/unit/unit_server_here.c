@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Whose sockets listen where an agent on this machine is asked, by sockets of the test's own. */
+/* Whose sockets listen where a server on this machine is asked, by sockets of the test's own. */
 #include <errno.h>
 #include <linux/inet_diag.h>
 #include <netinet/in.h>
@@ -8,7 +8,7 @@
 
 #include "base/netlink.h"
 #include "base/users.h"
-#include "feeds/agent_here.h"
+#include "fetch/server_here.h"
 #include "ktap.h"
 
 static int open_given(struct nl_socket **socket, int family, int flags, unsigned int groups);
@@ -20,7 +20,7 @@ static void close_given(struct nl_socket *socket);
 #define netlink_dump dump_given
 #define nl_close     close_given
 
-#include "feeds/agent_here.c"
+#include "fetch/server_here.c"
 
 /* --- The kernel --- */
 
@@ -164,17 +164,17 @@ static const struct {
 static void looked(void)
 {
 	for (size_t i = 0; i < sizeof(looks) / sizeof(*looks); i++) {
-		struct agent_here h = { .also = looks[i].also };
-		int err = agent_here_read(&h, looks[i].url);
-		char host[AGENT_HOST_MAX];
+		struct server_here h = { .also = looks[i].also };
+		int err = server_here_read(&h, looks[i].url);
+		char host[SERVER_HOST_MAX];
 
 		if (!CHECK(!err && h.here && h.bare, "%zu: %s", i, looks[i].url))
 			return;
 		sockets = looks[i].is;
-		err = agent_here_may(&h);
+		err = server_here_may(&h);
 		CHECK(!opened, "%zu: it is left open", i);
 		if (looks[i].host)
-			CHECK(!err && h.seen && !h.strange && !strcmp(agent_here_host(host, &h), looks[i].host),
+			CHECK(!err && h.seen && !h.strange && !strcmp(server_here_host(host, &h), looks[i].host),
 			      "%zu: %s", i, err ? reason(err) : host);
 		else
 			CHECK(err < 0 && strstr(reason(err), looks[i].why) &&
@@ -200,17 +200,17 @@ static void changed(void)
 		{ { { "127.0.0.1", 1000, .cookie = 7 } }, "user 1000" },
 		{ { { .at = NULL } }, "nobody listens" },
 	};
-	struct agent_here h = { 0 };
+	struct server_here h = { 0 };
 
-	if (!CHECK(!agent_here_read(&h, V4), V4))
+	if (!CHECK(!server_here_read(&h, V4), V4))
 		return;
 	for (size_t i = 0; i < sizeof(after) / sizeof(*after); i++) {
 		int err;
 
 		sockets = before;
-		CHECK(!agent_here_may(&h), "%zu", i);
+		CHECK(!server_here_may(&h), "%zu", i);
 		sockets = after[i].is;
-		err = agent_here_same(&h);
+		err = server_here_same(&h);
 		CHECK(after[i].why ? err < 0 && strstr(reason(err), after[i].why) && strstr(reason(err), "not believed")
 				   : !err,
 		      "%zu: %s", i, err ? reason(err) : "it is believed");
@@ -223,17 +223,17 @@ static void asked_anew(void)
 	static const struct socket_is root[] = { { "127.0.0.1", 0, .cookie = 7 }, { .at = NULL } },
 				      other[] = { { "127.0.0.1", 1000, .cookie = 8 }, { .at = NULL } },
 				      none[] = { { .at = NULL } };
-	struct agent_here h = { 0 };
+	struct server_here h = { 0 };
 
-	if (!CHECK(!agent_here_read(&h, V4), V4))
+	if (!CHECK(!server_here_read(&h, V4), V4))
 		return;
 	sockets = root;
-	CHECK(!agent_here_may(&h) && h.seen == (uint64_t)7 << 32, "%llx", (unsigned long long)h.seen);
+	CHECK(!server_here_may(&h) && h.seen == (uint64_t)7 << 32, "%llx", (unsigned long long)h.seen);
 	sockets = other;
-	CHECK(err_is(agent_here_may(&h), EPERM) && !h.seen && h.strange, "somebody else's: %llx",
+	CHECK(err_is(server_here_may(&h), EPERM) && !h.seen && h.strange, "somebody else's: %llx",
 	      (unsigned long long)h.seen);
 	sockets = none;
-	CHECK(err_is(agent_here_may(&h), ECONNREFUSED) && !h.seen && !h.strange, "nobody's: %d", h.strange);
+	CHECK(err_is(server_here_may(&h), ECONNREFUSED) && !h.seen && !h.strange, "nobody's: %d", h.strange);
 }
 
 /* A kernel without that part believes whoever answers; one that fails does not. */
@@ -242,30 +242,30 @@ static void fails(void)
 	static const struct socket_is none[] = { { .at = NULL } },
 				      root[] = { { "127.0.0.1", 0, .cookie = 7 }, { .at = NULL } };
 	static const int absent[] = { EPROTONOSUPPORT, EOPNOTSUPP, ENOENT }, others[] = { ENOMEM, EACCES };
-	struct agent_here h = { 0 };
+	struct server_here h = { 0 };
 
 	sockets = none;
-	if (!CHECK(!agent_here_read(&h, V4), V4))
+	if (!CHECK(!server_here_read(&h, V4), V4))
 		return;
 	for (size_t i = 0; i < 2 * sizeof(absent) / sizeof(*absent); i++) {
 		*(i % 2 ? &open_fails : &dump_fails) = -absent[i / 2];
-		CHECK(!agent_here_may(&h) && !h.seen && !agent_here_same(&h), "%s", strerror(absent[i / 2]));
+		CHECK(!server_here_may(&h) && !h.seen && !server_here_same(&h), "%s", strerror(absent[i / 2]));
 		open_fails = dump_fails = 0;
 	}
 	for (size_t i = 0; i < 2 * sizeof(others) / sizeof(*others); i++) {
 		int err;
 
 		*(i % 2 ? &open_fails : &dump_fails) = -others[i / 2];
-		err = agent_here_may(&h);
+		err = server_here_may(&h);
 		CHECK(err_is(err, others[i / 2]) && strstr(reason(err), "does not say"), "%s", strerror(others[i / 2]));
 		open_fails = dump_fails = 0;
 	}
 	sockets = root;
-	CHECK(!agent_here_may(&h) && h.seen, "root's");
+	CHECK(!server_here_may(&h) && h.seen, "root's");
 	dump_fails = -ENOENT;
-	CHECK(agent_here_same(&h) < 0, "it says so only before");
+	CHECK(server_here_same(&h) < 0, "it says so only before");
 	dump_fails = -ENOMEM;
-	CHECK(agent_here_same(&h) < 0, "it fails after");
+	CHECK(server_here_same(&h) < 0, "it fails after");
 	dump_fails = 0;
 	CHECK(!opened, "it is left open");
 }
@@ -305,8 +305,8 @@ static void urls(void)
 	};
 
 	for (size_t i = 0; i < sizeof(reads) / sizeof(*reads); i++) {
-		struct agent_here h = { 0 };
-		int err = agent_here_read(&h, reads[i].url);
+		struct server_here h = { 0 };
+		int err = server_here_read(&h, reads[i].url);
 
 		CHECK(h.here == reads[i].here && h.bare == reads[i].bare && !err == !reads[i].fails, "%s: %d, %d, %d",
 		      reads[i].url, h.here, h.bare, err);
@@ -315,7 +315,8 @@ static void urls(void)
 			      reads[i].url, h.port, h.rest);
 		sockets = (const struct socket_is[]){ { .at = NULL } };
 		if (!h.bare)
-			CHECK(!agent_here_may(&h) && !h.seen && !agent_here_same(&h), "%s is looked at", reads[i].url);
+			CHECK(!server_here_may(&h) && !h.seen && !server_here_same(&h), "%s is looked at",
+			      reads[i].url);
 	}
 }
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * An agent on this machine that is asked by http://, where nothing but who listens says who answers: any user may
+ * A server on this machine that is asked by http://, where nothing but who listens says who answers: any user may
  * listen at a port of loopback that nobody has. The kernel says whose sockets they are.
  */
-#ifndef FEEDS_AGENT_HERE_H
-#define FEEDS_AGENT_HERE_H
+#ifndef FETCH_SERVER_HERE_H
+#define FETCH_SERVER_HERE_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -13,7 +13,7 @@
 
 #include "sets/address.h"
 
-struct agent_here {
+struct server_here {
 	bool here, bare; /* on this machine; and without TLS */
 	uid_t also;	 /* who is believed beside root; 0: nobody */
 	struct addr at[2];
@@ -25,13 +25,13 @@ struct agent_here {
 };
 
 /* What the URL says, which must outlive it. 0 or -errno with the reason recorded. */
-int agent_here_read(struct agent_here *here, const char *url);
+int server_here_read(struct server_here *here, const char *url);
 /* May it be asked? 0 or -errno with the reason recorded. */
-int agent_here_may(struct agent_here *here);
+int server_here_may(struct server_here *here);
 /* Has nobody else answered in its place since then? */
-int agent_here_same(struct agent_here *here);
+int server_here_same(struct server_here *here);
 /* Where it is asked, by address: a name could lead to the other one. */
-#define AGENT_HOST_MAX (PREFIX_TEXT_MAX + 2)
-const char *agent_here_host(char host[AGENT_HOST_MAX], const struct agent_here *here);
+#define SERVER_HOST_MAX (PREFIX_TEXT_MAX + 2)
+const char *server_here_host(char host[SERVER_HOST_MAX], const struct server_here *here);
 
 #endif
