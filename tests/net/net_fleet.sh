@@ -255,5 +255,36 @@ pkill_child() {
 	done
 }
 
+# Another user listens in the server's place while it is down: he hears no password. Named, he is the server.
+whose_server_it_is() {
+	local fd
+
+	ip link set lo up
+	mkdir e
+	echo the-secret >e/password
+	chmod 600 e/password
+	on e fleet join redis://127.0.0.1:7379 --as edge-7 --password-file e/password || fail "not joined"
+	exec {fd}< <(without_rights python3 -uc '
+import socket
+server = socket.create_server(("127.0.0.1", 7379))
+print("listens")
+print(server.accept()[0].recv(4096))')
+	read -r -t 20 -u "$fd" || fail "nobody listens"
+	takes_part e
+	wait_until "that he is refused" has_reason "listens user 65534 "
+	wait_until "that it is said" grep -q 'listens user 65534 .*--server-user NAME' e.err
+	read -r -t 0 -u "$fd" && fail "he hears something"
+	kill "${part[e]}"
+	wait "${part[e]}"
+	on e fleet join redis://127.0.0.1:7379 --as edge-7 --password-file e/password --server-user nobody || fail "not joined again"
+	takes_part e
+	read -r -t 20 -u "$fd" || fail "who was named is not asked"
+	[[ $REPLY = *the-secret* ]] || fail "he heard '$REPLY'"
+}
+
+has_reason() {
+	[[ $(on e -j fleet | jq -r .server.why) = *$1* ]]
+}
+
 run_cases one_bans_all_drop 'server_away -9' 'server_away -9 --appendonly yes' 'server_away -TERM --appendonly yes' emptied \
-	nobody_speaks_for_others killed_at_random
+	nobody_speaks_for_others killed_at_random whose_server_it_is

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <stdlib.h>
+#include <linux/netlink.h>
 #include <sys/socket.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -31,7 +32,7 @@ static struct {
 	const char *body;
 	bool deaf; /* it has ended before it is asked */
 	/* What came of it. */
-	int fd, starts, stops, fds[2];
+	int fd, starts, stops, fds[2], asks;
 	size_t fds_n, asked_n;
 	char asked[16384], name[32], also[32];
 } program;
@@ -78,8 +79,13 @@ static void heed(void)
 		NEEDED(write(program.fds[0], program.body, strlen(program.body)) >= 0);
 	if (program.fds_n > 1)
 		NEEDED(pread(program.fds[1], program.also, sizeof(program.also) - 1, 0) >= 0);
-	for (size_t i = 0; i < program.fds_n; i++)
+	for (size_t i = 0; i < program.fds_n; i++) {
+		socklen_t size = sizeof(program.asks);
+
+		if (getsockopt(program.fds[i], SOL_SOCKET, SO_PROTOCOL, &program.asks, &size))
+			program.asks = -1;
 		close(program.fds[i]);
+	}
 }
 
 static void given_stop(int fd, pid_t pid)
@@ -328,6 +334,8 @@ static void fleet(void)
 	      "%s", fd < 0 ? reason(fd) : program.name);
 	CHECK(!program.stops, "it is ended");
 	fleet_stop(fd, pid);
+	/* With it goes what it asks the kernel by. */
+	CHECK(program.fds_n == 1 && program.asks == NETLINK_SOCK_DIAG, "%zu, of %d", program.fds_n, program.asks);
 	CHECK(program.stops == 1 && n && program.asked_n == n && !memcmp(program.asked, text, n), "%zu bytes of %zu",
 	      program.asked_n, n);
 }

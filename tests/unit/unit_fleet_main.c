@@ -14,6 +14,7 @@
 
 #include "base/close_fd.h"
 #include "base/log.h"
+#include "base/netlink.h"
 #include "fetch/confine.h"
 #include "fleet/internal.h"
 #include "fleet/request.h"
@@ -49,7 +50,7 @@ static int given_dup2(int from, int to)
 	char call[16];
 
 	snprintf(call, sizeof(call), "dup2 %d", to);
-	printf("  %d becomes %d\n", from, to);
+	printf("  %s becomes %d\n", from == 90 ? "90" : from < 0 ? "none" : "what was given", to);
 	return works(call) && from >= 0 ? to : -1;
 }
 
@@ -91,7 +92,10 @@ static char *message_of; /* the program's, which has the password in it */
 
 static int given_wire(const struct fleet_request *request)
 {
-	printf("  speaks to %s as %s, with '%s'\n", request->url, request->name, request->password);
+	printf("  speaks to %s as %s, with '%s'%s\n", request->url, request->name, request->password,
+	       !request->asking		     ? ""
+	       : nl_fd(request->asking) == 3 ? ", and asks the kernel by 3"
+					     : ", and asks by another");
 	for (size_t i = 0; message_of && i < FLEET_MESSAGE_MAX; i++)
 		if (message_of[i])
 			printf("  the password is there\n");
@@ -122,6 +126,24 @@ static void given_forget(void *bytes, size_t n)
 #undef alarm
 
 /* In a process of its own, which is sent that; what it says is printed. */
+static bool with_socket; /* to ask the kernel by */
+
+static bool sends(int fd, const char *sent, size_t n)
+{
+	union {
+		struct cmsghdr header;
+		char room[CMSG_SPACE(sizeof(int))];
+	} with = { .header = { CMSG_LEN(sizeof(int)), SOL_SOCKET, SCM_RIGHTS } };
+	struct iovec bytes = { (char *)(uintptr_t)sent, n };
+	struct msghdr m = { .msg_iov = &bytes,
+			    .msg_iovlen = 1,
+			    .msg_control = with_socket ? &with : NULL,
+			    .msg_controllen = with_socket ? sizeof(with.room) : 0 };
+
+	*(int *)CMSG_DATA(&with.header) = fd;
+	return sendmsg(fd, &m, 0) == (ssize_t)n;
+}
+
 static void runs(const char *what, const char *sent, size_t n, const char *word)
 {
 	char name[] = "xdp-bloom-fleet", *argv[] = { name, (char *)(uintptr_t)word, NULL }, said[200];
@@ -129,7 +151,7 @@ static void runs(const char *what, const char *sent, size_t n, const char *word)
 	ssize_t got;
 	pid_t pid;
 
-	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) || send(pair[0], sent, n, 0) != (ssize_t)n)
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) || !sends(pair[0], sent, n))
 		abort();
 	shutdown(pair[0], SHUT_WR);
 	fflush(stdout);
@@ -179,6 +201,9 @@ static void requests(void)
 	memcpy(long_one + FLEET_MESSAGE_MAX - 2, "\n\n", 2);
 	runs("one that is too long", long_one, FLEET_MESSAGE_MAX, NULL);
 	asks("a request", &r);
+	with_socket = true;
+	asks("with a socket to ask by", &r);
+	with_socket = false;
 	strcpy(r.url, "rediss://host:1");
 	strcpy(r.ca, "/ca.pem");
 	asks("by TLS", &r);
@@ -204,6 +229,10 @@ static void failures(void)
 		fails = calls[i];
 		asks(fails, &r);
 	}
+	fails = "dup2 3";
+	with_socket = true;
+	asks(fails, &r);
+	with_socket = false;
 	fails = "";
 }
 
@@ -221,7 +250,7 @@ static void received(void)
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		/* What stands before it is none of it. */
 		char room[30] = "\n", left[20];
-		int pair[2], was = dup(0);
+		int pair[2], was = dup(0), given = -1;
 		ssize_t n, rest;
 
 		if (was < 0 || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) ||
@@ -229,7 +258,7 @@ static void received(void)
 			abort();
 		shutdown(pair[0], SHUT_WR);
 		dup2(pair[1], 0);
-		n = (ssize_t)receive(room + 1, cases[i].size);
+		n = (ssize_t)receive(room + 1, cases[i].size, &given);
 		rest = recv(0, left, sizeof(left), 0);
 		dup2(was, 0);
 		close(was);

@@ -108,6 +108,8 @@ static int given_start(struct fleet_talk *talk, const struct fleet_request *r)
 	*talk = (struct fleet_talk){ .fd = -1 };
 	line("the program begins: '%s' as '%s', user '%s', prefix '%s', read '%s', ca '%s', pace %llu", r->url, r->name,
 	     r->user, r->prefix, r->read, r->ca, (unsigned long long)r->pace);
+	if (r->users[HERE_ALSO - 1])
+		line("its server may be user %llu's", (unsigned long long)r->users[HERE_ALSO - 1]);
 	if (*r->password)
 		line("with a password of %zu bytes, '%.10s'", strlen(r->password), r->password);
 	if (fails("program"))
@@ -545,6 +547,9 @@ static const struct step goes_well[] = {
 	{ 12400, "says said|4" },
 	{ 13000, "says down|no\033 route" },
 	{ 13100, "says down|no host" },
+	{ 13110, "says down|somebody else|strange" },
+	{ 13120, "says down|somebody else|strange" },
+	{ 13130, "says down|nobody" },
 	{ 13200, UP },
 	{ 13300, "says up|7.3\033|192.0.2.1|192.0.2.1" },
 	{ 25000, "TERM" },

@@ -16,6 +16,7 @@
 #include <sys/un.h>
 
 #include "base/close_fd.h"
+#include "base/log.h"
 #include "fleet/server.h"
 #include "fleet/server_clock.h"
 #include "fleet/tls.h"
@@ -233,28 +234,49 @@ static bool given_add(struct outgoing *to, const char *bytes, size_t n)
 	return !fails.no_queue && outgoing_add(to, bytes, n);
 }
 
-#define boot_ms()	now_ms
-#define socket		given_socket
-#define setsockopt	given_setsockopt
-#define connect		given_connect
-#define getaddrinfo	given_names
-#define freeaddrinfo	given_no_names
-#define getsockopt	given_getsockopt
-#define getpeername	given_peer
-#define close_fd	given_close
-#define send		given_send
-#define recv		given_recv
-#define tls_new		given_tls
-#define tls_free	given_no_tls
-#define tls_shake_hands given_hands
-#define tls_wants	given_wants
-#define tls_send	given_tls_send
-#define tls_receive	given_tls_receive
-#define tls_pending	given_pending
-#define replies_new	given_replies
-#define calloc		given_calloc
-#define command_add	given_command
-#define outgoing_add	given_add
+/* Whose the sockets are is unit_server_here's. */
+static int may_fails, same_fails;
+
+static int given_may(struct server_here *h)
+{
+	if (!h->here)
+		return 0;
+	printf("  whose is it, %s, beside root %u, %u, %u\n", h->option, h->also[0], h->also[1], h->also[2]);
+	return may_fails ? because(may_fails, "not asked") : 0;
+}
+
+static int given_same(struct server_here *h)
+{
+	if (!h->here)
+		return 0;
+	puts("  is it still");
+	return same_fails ? because(same_fails, "not believed") : 0;
+}
+
+#define server_here_may	 given_may
+#define server_here_same given_same
+#define boot_ms()	 now_ms
+#define socket		 given_socket
+#define setsockopt	 given_setsockopt
+#define connect		 given_connect
+#define getaddrinfo	 given_names
+#define freeaddrinfo	 given_no_names
+#define getsockopt	 given_getsockopt
+#define getpeername	 given_peer
+#define close_fd	 given_close
+#define send		 given_send
+#define recv		 given_recv
+#define tls_new		 given_tls
+#define tls_free	 given_no_tls
+#define tls_shake_hands	 given_hands
+#define tls_wants	 given_wants
+#define tls_send	 given_tls_send
+#define tls_receive	 given_tls_receive
+#define tls_pending	 given_pending
+#define replies_new	 given_replies
+#define calloc		 given_calloc
+#define command_add	 given_command
+#define outgoing_add	 given_add
 #include "fleet/server.c"
 #undef calloc
 #undef command_add
@@ -467,6 +489,37 @@ static void ends(void)
 	}
 }
 
+/* Of a server on this machine, before it is connected to and before it is said anything; where the kernel can be asked.
+ */
+static void whose(void)
+{
+	static const int ways[] = { THERE, SAFE, HERE };
+
+	four[0].sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	for (size_t i = 0; i < 6; i++) {
+		to(ways[i % 3], "host");
+		memcpy(request.users, (uint64_t[]){ 103, 0, 998 }, sizeof(request.users));
+		strcpy(request.password, "secret");
+		request.asking = i < 3 ? (struct nl_socket *)&request : NULL;
+		server_begin(&s, &request, &url);
+		connects(i < 3 ? "the kernel is asked" : "it cannot be");
+		server_io(&s, POLLOUT, true);
+		show("it is there");
+	}
+	for (int i = 0; i < 2; i++) {
+		to(THERE, "host");
+		strcpy(request.password, "secret");
+		request.asking = (struct nl_socket *)&request;
+		server_begin(&s, &request, &url);
+		*(i ? &same_fails : &may_fails) = -EPERM;
+		connects("somebody else");
+		server_io(&s, POLLOUT, true);
+		show("nothing is said to him");
+	}
+	may_fails = same_fails = 0;
+	four[0].sin_addr.s_addr = htonl(0xc0000201);
+}
+
 static void took(void *arg, const struct reply_value *v)
 {
 	(void)arg;
@@ -581,6 +634,7 @@ static void word_for_word(void)
 		{ "passwords", passwords },
 		{ "by TLS", by_tls },
 		{ "ends", ends },
+		{ "whose", whose },
 		{ "no memory", no_memory },
 		{ "made before", made_before },
 		{ "since", since },

@@ -62,6 +62,8 @@ static int given_join(struct state *state, const struct fleet *f)
 	(void)state;
 	printf("  '%s' as '%s', user '%s', prefix '%s', says '%s', pace %lld\n", f->url, f->name, f->user, f->prefix,
 	       f->say, (long long)f->pace);
+	if (f->server_user)
+		printf("  its server may be user %lld's\n", (long long)f->server_user);
 	if (*f->password_file || *f->ca || *f->read)
 		printf("  password '%s', ca '%s', read '%s'\n", f->password_file, f->ca, f->read);
 	return call("joins");
@@ -180,6 +182,13 @@ static void joins(void)
 		"fleet join redis://h --as me --pace 0.0014",
 		"fleet join redis://h --as me --pace 0.0015",
 		"fleet join redis://h --as me --pace 60s",
+		"fleet join redis://h --as me --server-user 998",
+		"fleet join redis://h --as me --server-user root",
+		"fleet join redis://h --as me --server-user no-such-user",
+		"fleet join rediss://h --as me --read redis://r --server-user 998",
+		"fleet join rediss://h --as me --server-user 998",
+		"fleet join unix:///s --as me --read rediss://r --server-user 998",
+		"fleet accept me --server-user 998",
 		"fleet join redis://h --as me --password-file pw",
 		"fleet join redis://h --as me --password-file pw --user u",
 		"fleet join redis://h --as me --user u",

@@ -530,6 +530,37 @@ static void tries_again(void)
 	free(w);
 }
 
+/* Why it is down is told once; and once more that somebody else is there. */
+static void is_told(void)
+{
+	static const struct {
+		bool strange;
+		const char *told;
+	} each[] = {
+		{ false, "down\twhy\n" },
+		{ false, "" },
+		{ true, "down\twhy\tstrange\n" },
+		{ true, "" },
+		{ false, "" },
+		{ true, "down\twhy\tstrange\n" },
+	};
+	struct wire *w = calloc(1, sizeof(*w));
+
+	if (!w)
+		abort();
+	w->talk.fd = w->other.fd = w->ear.fd = -1;
+	for (size_t i = 0; i < sizeof(each) / sizeof(*each); i++) {
+		w->ear.here.strange = each[i].strange;
+		go_down(w, "why");
+		CHECK(outgoing_waits(&w->out) == strlen(each[i].told) &&
+			      (!*each[i].told || !memcmp(w->out.bytes + w->out.at, each[i].told, strlen(each[i].told))),
+		      "%zu: %zu bytes", i, outgoing_waits(&w->out));
+		outgoing_sent(&w->out, outgoing_waits(&w->out));
+	}
+	outgoing_free(&w->out);
+	free(w);
+}
+
 int main(void)
 {
 	static const struct ktap_case cases[] = {
@@ -542,6 +573,7 @@ int main(void)
 		{ "a command that does not read", waits_for_the_command },
 		{ "what time it is", what_time_it_is },
 		{ "when it is tried again", tries_again },
+		{ "how often it is told", is_told },
 	};
 
 	return ktap_run(cases, sizeof(cases) / sizeof(*cases));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Whose sockets listen where a server on this machine is asked, by sockets of the test's own. */
+#include <arpa/inet.h>
 #include <errno.h>
 #include <linux/inet_diag.h>
 #include <netinet/in.h>
@@ -164,7 +165,7 @@ static const struct {
 static void looked(void)
 {
 	for (size_t i = 0; i < sizeof(looks) / sizeof(*looks); i++) {
-		struct server_here h = { .also = looks[i].also };
+		struct server_here h = { .also = { looks[i].also }, .option = "--agent-user" };
 		int err = server_here_read(&h, looks[i].url);
 		char host[SERVER_HOST_MAX];
 
@@ -339,9 +340,69 @@ static void users(void)
 	CHECK(!strcmp(user_text(text, 4294967294u), "user 4294967294"), "%s", text);
 }
 
+/* Where one is about to connect to; by a socket that is given, which stays open. */
+static void connected_to(void)
+{
+	static const struct socket_is root[] = { { "127.0.0.1", 0, .cookie = 7 }, { .at = NULL } },
+				      third[] = { { "127.0.0.1", 7, .cookie = 7 }, { .at = NULL } },
+				      other[] = { { "127.0.0.1", 1000, .cookie = 8 }, { .at = NULL } };
+	static const struct {
+		const char *at, *is; /* NULL: elsewhere */
+	} to[] = {
+		{ "127.0.0.1", "127.0.0.1" },
+		{ "127.1.2.3", "127.1.2.3" },
+		{ "0.0.0.0", "127.0.0.1" },
+		{ "::1", "[::1]" },
+		{ "::ffff:127.0.0.1", "127.0.0.1" },
+		{ "::", "[::1]" },
+		{ "128.0.0.1", NULL },
+		{ "192.0.2.1", NULL },
+		{ "::2", NULL },
+		{ "2001:db8::1", NULL },
+	};
+	struct server_here h = { .also = { 5, 6, 7 },
+				 .option = "--server-user",
+				 .asking = (struct nl_socket *)&opened };
+	struct sockaddr_in v4 = { .sin_family = AF_INET, .sin_port = htons(8080) };
+	int err;
+
+	for (size_t i = 0; i < sizeof(to) / sizeof(*to); i++) {
+		struct sockaddr_in6 v6 = { .sin6_family = AF_INET6, .sin6_port = htons(8080) };
+		char host[SERVER_HOST_MAX];
+
+		if (inet_pton(AF_INET, to[i].at, &v4.sin_addr) == 1)
+			server_here_at(&h, (struct sockaddr *)&v4);
+		else if (inet_pton(AF_INET6, to[i].at, &v6.sin6_addr) == 1)
+			server_here_at(&h, (struct sockaddr *)&v6);
+		CHECK(h.here == (to[i].is != NULL) && h.port == 8080, "%s: %d", to[i].at, h.here);
+		if (h.here)
+			CHECK(!strcmp(server_here_host(host, &h), to[i].is), "%s: %s", to[i].at, host);
+		else
+			CHECK(!server_here_may(&h) && !h.seen && !server_here_same(&h), "%s is looked at", to[i].at);
+	}
+	inet_pton(AF_INET, "127.0.0.1", &v4.sin_addr);
+	server_here_at(&h, (struct sockaddr *)&v4);
+	opened = 1;
+	open_fails = -EMFILE; /* none is opened */
+	sockets = root;
+	CHECK(!server_here_may(&h) && h.seen && !server_here_same(&h), "root's");
+	sockets = third;
+	CHECK(!server_here_may(&h) && h.seen && !server_here_same(&h), "the third one's");
+	sockets = other;
+	err = server_here_may(&h);
+	CHECK(err_is(err, EPERM) && h.strange && strstr(reason(err), ", neither root nor user 5") &&
+		      strstr(reason(err), " nor user 7") &&
+		      strstr(reason(err), ": it is not asked; --server-user NAME believes a user"),
+	      "%s", err ? reason(err) : "it is asked");
+	server_here_at(&h, (struct sockaddr *)&v4);
+	CHECK(!h.strange, "as before");
+	CHECK(opened == 1, "it is closed");
+	opened = open_fails = 0;
+}
+
 static const struct ktap_case cases[] = {
-	{ "urls", urls },   { "looked", looked }, { "changed", changed }, { "asked anew", asked_anew },
-	{ "fails", fails }, { "users", users },
+	{ "urls", urls },   { "looked", looked }, { "changed", changed },	    { "asked anew", asked_anew },
+	{ "fails", fails }, { "users", users },	  { "connected to", connected_to },
 };
 
 int main(void)

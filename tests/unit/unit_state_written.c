@@ -236,9 +236,11 @@ static int put_feed(const char *list, const char *url)
 	return state_feed_put(state, &feed);
 }
 
+static int64_t server_user;
+
 static int join(const char *url, const char *name, const char *prefix)
 {
-	struct fleet fleet = { .say = FLEET_SAY_ADD };
+	struct fleet fleet = { .say = FLEET_SAY_ADD, .server_user = server_user };
 
 	snprintf(fleet.url, sizeof(fleet.url), "%s", url);
 	snprintf(fleet.name, sizeof(fleet.name), "%s", name);
@@ -637,6 +639,14 @@ static void print_ats(void)
 	free(at);
 }
 
+static void print_server_user(void)
+{
+	struct fleet is;
+	int err = state_fleet(state, &is);
+
+	printf("  its server may be user %lld's%s\n", (long long)is.server_user, err ? ", but it has none" : "");
+}
+
 static void fleet_steps(void)
 {
 	bool there;
@@ -665,11 +675,18 @@ static void fleet_steps(void)
 	STEP(at_put("edge-8", 3));
 	STEP(state_fleet_at_drop(state, "edge-7"));
 	STEP(join("redis://192.0.2.2", "edge-2", "b:"));
+	for (size_t i = 0; i < 4; i++) {
+		server_user = (int64_t[]){ 998, 998, 0, 998 }[i];
+		STEP(join("redis://192.0.2.2", "edge-2", "b:"));
+		print_server_user();
+	}
+	server_user = 0;
 	STEP(own_changed(&banned, "typed", true));
 	STEP(state_fleet_say_all(state));
 	STEP(own_changed(&wider, "typed", true));
 	STEP(state_fleet_servers_put(state, &BANNED, 1));
 	STEP(state_fleet_leave(state));
+	print_server_user();
 	STEP(state_fleet_leave(state));
 	STEP(own_changed(&banned, "typed", true));
 	STEP(state_fleet_said(state, "0123456789abcdef", 5, 2, 0));
@@ -749,6 +766,9 @@ static void same_or_not(void)
 	is.pace++;
 	printf(" %d", fleet_is_same(&is, &was));
 	is.pace--;
+	is.server_user++;
+	printf(" %d", fleet_is_same(&is, &was));
+	is.server_user--;
 	is.n = is.all = 7;
 	printf(" %d\n", fleet_is_same(&is, &was));
 }

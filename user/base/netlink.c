@@ -76,6 +76,15 @@ int netlink_open(struct nl_socket **s, int family, int flags, unsigned int group
 	return err ?: -EIO; /* never 0, which clang-tidy cannot see */
 }
 
+struct nl_socket *netlink_given(int fd)
+{
+	struct nl_socket *given = calloc(1, sizeof(*given));
+
+	if (given)
+		given->fd = fd;
+	return given;
+}
+
 static int ask(struct nl_socket *socket, uint16_t kind, uint16_t flags, const void *request, size_t size, size_t most,
 	       netlink_each_fn *each, void *arg, bool *whole)
 {

@@ -14,6 +14,8 @@ struct nl_socket;
  * or -errno with the reason recorded.
  */
 int netlink_open(struct nl_socket **socket, int family, int flags, unsigned int groups);
+/* One that another process has opened and asked nothing yet; NULL: no memory. */
+struct nl_socket *netlink_given(int fd);
 void nl_close(struct nl_socket *socket);
 int nl_fd(const struct nl_socket *socket);
 /* As setsockopt(), sendto() the kernel and recv() are; a message that the room is too small for is ENOSPC. */

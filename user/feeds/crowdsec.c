@@ -382,13 +382,17 @@ static int begin(struct agent *a)
 		err = because(-EINVAL, "--agent-user: only of an agent on this machine that is asked by http:// is it"
 				       " asked whose it is");
 	if (!err && o->user)
-		err = user_named(o->user, &a->here.also);
+		err = user_named(o->user, &a->here.also[0]);
 	return err ?: read_key(o->key_file, &a->headers);
 }
 
 int follow_crowdsec(struct context *context, const struct crowdsec_options *options)
 {
-	struct agent a = { .context = context, .options = options, .headers = -1, .word = { .lock = -1 } };
+	struct agent a = { .context = context,
+			   .options = options,
+			   .headers = -1,
+			   .word = { .lock = -1 },
+			   .here = { .option = "--agent-user" } };
 	int err = begin(&a);
 
 	stop_on(SIGINT);

@@ -15,6 +15,7 @@
 #include "base/lock.h"
 #include "base/stop.h"
 #include "base/trusted_dir.h"
+#include "base/users.h"
 #include "feeds/fleet_members.h"
 #include "feeds/fleet_saying.h"
 #include "feeds/state_watch.h"
@@ -43,6 +44,7 @@ struct fleet_process {
 	struct fleet_seen seen;
 	int watch;
 	bool changed, left, said_down, news; /* news: the file does not have it yet */
+	bool said_strange;		     /* that somebody else listens in its server's place */
 	char failed[FLEET_WHY_MAX];	     /* its last word: why it cannot do its work */
 	int64_t start_at, wait, write_at, look_at, look_wait;
 };
@@ -87,6 +89,17 @@ static int read_password(const char *path, char password[FLEET_PASSWORD_MAX])
 	return because(-EINVAL, "%s: no password on its first line", path);
 }
 
+/* As whom the packages run it, and who was named. */
+static void believe_users(const struct fleet *f, uint64_t users[HERE_ALSO])
+{
+	static const char *const usual[] = { "redis", "valkey" };
+	uid_t uid;
+
+	for (size_t i = 0; i < sizeof(usual) / sizeof(*usual); i++)
+		users[i] = user_named(usual[i], &uid) ? 0 : uid;
+	users[HERE_ALSO - 1] = (uint64_t)f->server_user;
+}
+
 static int begin(struct fleet_process *p)
 {
 	const struct fleet *f = &p->fleet;
@@ -102,6 +115,7 @@ static int begin(struct fleet_process *p)
 	snprintf(request.read, sizeof(request.read), "%s", f->read);
 	snprintf(request.ca, sizeof(request.ca), "%s", f->ca);
 	request.pace = (uint64_t)f->pace;
+	believe_users(f, request.users);
 	p->failed[0] = '\0';
 	err = err ?:
 	      (*f->ca ? trust_file(f->ca, FLEET_CA_IS) : 0) ?:
@@ -119,7 +133,7 @@ static int begin(struct fleet_process *p)
 	return err;
 }
 
-static void is_down(struct fleet_process *p, const char *why)
+static void is_down(struct fleet_process *p, const char *why, bool strange)
 {
 	p->news = true;
 	if (p->seen.up || !p->seen.since)
@@ -127,9 +141,10 @@ static void is_down(struct fleet_process *p, const char *why)
 	p->seen.up = false;
 	clean_copy(p->seen.why, sizeof(p->seen.why), why);
 	saying_again(&p->own);
-	if (p->said_down)
+	if (p->said_down && (p->said_strange || !strange))
 		return;
 	p->said_down = true;
+	p->said_strange = strange;
 	warn("fleet: %s: %s; what is banned stays, what this machine bans is said later", p->fleet.url, p->seen.why);
 	event(p->context, (struct event){ .kind = EVENT_FAULT }, "fleet: %s: %s", p->fleet.url, p->seen.why);
 }
@@ -175,7 +190,7 @@ static void stop(struct fleet_process *p, const char *why)
 {
 	talk_stop(&p->talk);
 	members_again(&p->members);
-	is_down(p, why);
+	is_down(p, why, false);
 	p->wait = !p->wait ? START_FIRST : 2 * p->wait < START_MOST ? 2 * p->wait : START_MOST;
 	p->start_at = clock_ms() + p->wait;
 }
@@ -193,7 +208,7 @@ static int take(struct fleet_process *p, char *words[TALK_WORDS])
 		if (!err)
 			is_up(p, words[1]);
 	} else if (!strcmp(words[0], "down")) {
-		is_down(p, words[1]);
+		is_down(p, words[1], !strcmp(words[2], "strange"));
 	} else if (!strcmp(words[0], "clock")) {
 		p->seen.clock_known = true;
 		p->seen.offset = strtoll(words[1], NULL, 10);

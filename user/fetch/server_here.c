@@ -20,6 +20,11 @@
 
 /* --- Where it is --- */
 
+static bool is_loopback(struct addr addr)
+{
+	return addr.family == 4 ? addr.num >> 24 == IN_LOOPBACKNET : addr.num == 1;
+}
+
 static void take_host(struct server_here *h, const char *host, size_t length)
 {
 	struct addr addr;
@@ -35,7 +40,7 @@ static void take_host(struct server_here *h, const char *host, size_t length)
 	addr_unmap(&addr);
 	if (!addr.num) /* so the kernel takes them */
 		addr = addr.family == 4 ? V4_LOOPBACK : V6_LOOPBACK;
-	if (addr.family == 4 ? addr.num >> 24 == IN_LOOPBACKNET : addr.num == 1)
+	if (is_loopback(addr))
 		h->at[h->n++] = addr;
 }
 
@@ -63,6 +68,31 @@ int server_here_read(struct server_here *h, const char *url)
 	h->bare = h->here && !strncasecmp(url, "http://", strlen("http://"));
 	h->rest = end + (bracket && *end);
 	return h->bare && !take_port(h) ? because(-EINVAL, "%.300s: its port is none", url) : 0;
+}
+
+static struct addr addr_of(const void *bytes, unsigned int family)
+{
+	struct addr addr = { 0, family };
+
+	for (size_t i = 0; i < addr_width(family) / 8; i++)
+		addr.num = addr.num << 8 | ((const uint8_t *)bytes)[i];
+	addr_unmap(&addr);
+	return addr;
+}
+
+void server_here_at(struct server_here *h, const struct sockaddr *to)
+{
+	const struct sockaddr_in *v4 = (const struct sockaddr_in *)to;
+	const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)to;
+	bool is_4 = to->sa_family == AF_INET;
+
+	h->at[0] = is_4 ? addr_of(&v4->sin_addr, 4) : addr_of(&v6->sin6_addr, 6);
+	if (!h->at[0].num) /* so the kernel takes them */
+		h->at[0] = is_4 ? V4_LOOPBACK : V6_LOOPBACK;
+	h->n = h->here = h->bare = is_loopback(h->at[0]);
+	h->port = ntohs(is_4 ? v4->sin_port : v6->sin6_port);
+	h->seen = 0;
+	h->strange = false;
 }
 
 static const char *address_of(char text[SERVER_HOST_MAX], const struct server_here *h, size_t i)
@@ -103,15 +133,19 @@ static bool only_v6(const struct nlmsghdr *message)
 
 static bool listens_at(const struct inet_diag_msg *m, const struct nlmsghdr *message, struct addr at)
 {
-	const uint8_t *bytes = (const uint8_t *)m->id.idiag_src;
-	struct addr bound = { 0, m->idiag_family == AF_INET ? 4 : 6 };
+	struct addr bound = addr_of(m->id.idiag_src, m->idiag_family == AF_INET ? 4 : 6);
 
-	for (size_t i = 0; i < addr_width(bound.family) / 8; i++)
-		bound.num = bound.num << 8 | bytes[i];
-	addr_unmap(&bound);
 	if (bound.num || bound.family == at.family)
 		return bound.family == at.family && (!bound.num || bound.num == at.num);
 	return bound.family == 6 && !only_v6(message);
+}
+
+static bool is_believed(const struct server_here *h, uid_t uid)
+{
+	for (size_t i = 0; i < HERE_ALSO; i++)
+		if (uid == h->also[i])
+			return true;
+	return !uid;
 }
 
 static void on_socket(void *arg, const struct nlmsghdr *message)
@@ -124,7 +158,7 @@ static void on_socket(void *arg, const struct nlmsghdr *message)
 		return;
 	l->n++;
 	l->seen += (uint64_t)m->id.idiag_cookie[1] << 32 | m->id.idiag_cookie[0];
-	if (!m->idiag_uid || m->idiag_uid == l->here->also || l->strange)
+	if (is_believed(l->here, m->idiag_uid) || l->strange)
 		return;
 	l->strange = true;
 	l->whose = m->idiag_uid;
@@ -135,12 +169,12 @@ static int ask_kernel(struct look *l)
 {
 	const struct inet_diag_req request = { .idiag_states = 1 << TCP_LISTEN,
 					       .id.idiag_sport = htons((uint16_t)l->here->port) };
-	struct nl_socket *socket;
-	int err = netlink_open(&socket, NETLINK_SOCK_DIAG, 0, 0);
+	struct nl_socket *own = NULL, *given = l->here->asking;
+	int err = given ? 0 : netlink_open(&own, NETLINK_SOCK_DIAG, 0, 0);
 
-	err = err ?: netlink_dump(socket, TCPDIAG_GETSOCK, &request, sizeof(request), on_socket, l);
-	if (socket)
-		nl_close(socket);
+	err = err ?: netlink_dump(given ?: own, TCPDIAG_GETSOCK, &request, sizeof(request), on_socket, l);
+	if (own)
+		nl_close(own);
 	if (err_is(err, EPROTONOSUPPORT) || err_is(err, EOPNOTSUPP) || err_is(err, ENOENT))
 		return 1;
 	return err ? because(err, "the kernel does not say who listens there: %s", reason(err)) : 0;
@@ -148,15 +182,14 @@ static int ask_kernel(struct look *l)
 
 static int refuse(const struct look *l, const char *at, const char *so)
 {
-	char user[USER_TEXT_MAX], also[USER_TEXT_MAX];
-	uid_t named = l->here->also;
+	char user[USER_TEXT_MAX], also[USER_TEXT_MAX], others[HERE_ALSO * (USER_TEXT_MAX + 8)] = "";
+	const struct server_here *h = l->here;
 
-	user_text(user, l->whose);
-	if (named)
-		return because(-EPERM, "at %s:%u listens %s, neither root nor %s: %s", at, l->here->port, user,
-			       user_text(also, named), so);
-	return because(-EPERM, "at %s:%u listens %s, not root: %s; --agent-user NAME believes a user", at,
-		       l->here->port, user, so);
+	for (size_t i = 0; i < HERE_ALSO; i++)
+		if (h->also[i])
+			sprintf(others + strlen(others), " nor %s", user_text(also, h->also[i]));
+	return because(-EPERM, "at %s:%u listens %s, %s%s: %s; %s NAME believes a user", at, h->port,
+		       user_text(user, l->whose), *others ? "neither root" : "not root", others, so, h->option);
 }
 
 static int look(struct look *l, struct server_here *h, size_t i, const char *so)
@@ -200,7 +233,7 @@ int server_here_may(struct server_here *h)
 
 int server_here_same(struct server_here *h)
 {
-	static const char so[] = "its answer is not believed";
+	static const char so[] = "it is not believed";
 	char address[SERVER_HOST_MAX];
 	struct look l = { 0 };
 	int err = h->seen ? look(&l, h, h->chosen, so) : 0;

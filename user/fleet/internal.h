@@ -191,6 +191,7 @@ struct wire {
 	struct follow follow;
 	struct snapshot snapshot;
 	bool up, ended;
+	bool strange;		/* somebody else was where its server is to be */
 	int64_t again_at, wait; /* when it is tried again; how long it waited last */
 	int64_t up_at;
 	int64_t clock_at, asked_time;

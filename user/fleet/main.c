@@ -14,19 +14,40 @@
 
 #include "base/close_fd.h"
 #include "base/log.h"
+#include "base/netlink.h"
 #include "fetch/confine.h"
 #include "fleet/internal.h"
 #include "fleet/tls.h"
 
 #define ASKED	     0
+#define ASKING	     3
 #define WAIT_SECONDS 10
 
+/* *given: what came with it, if anything did. */
+static bool receive_byte(char *byte, int *given)
+{
+	union {
+		struct cmsghdr header;
+		char room[CMSG_SPACE(sizeof(int))];
+	} with;
+	struct iovec bytes = { byte, 1 };
+	struct msghdr m = {
+		.msg_iov = &bytes, .msg_iovlen = 1, .msg_control = with.room, .msg_controllen = sizeof(with.room)
+	};
+
+	if (recvmsg(ASKED, &m, MSG_WAITALL) != 1)
+		return false;
+	if (m.msg_controllen >= CMSG_LEN(sizeof(int)) && with.header.cmsg_type == SCM_RIGHTS)
+		*given = *(const int *)CMSG_DATA(&with.header);
+	return true;
+}
+
 /* Up to the empty line, byte by byte: what follows is read by others. */
-static size_t receive(char *message, size_t size)
+static size_t receive(char *message, size_t size, int *given)
 {
 	size_t n = 0;
 
-	while (n < size - 1 && recv(ASKED, message + n, 1, MSG_WAITALL) == 1) {
+	while (n < size - 1 && receive_byte(message + n, given)) {
 		n++;
 		if (n > 1 && message[n - 1] == '\n' && message[n - 2] == '\n')
 			return n - 1;
@@ -35,11 +56,13 @@ static size_t receive(char *message, size_t size)
 }
 
 /* Nothing else stays open. */
-static int arrange(void)
+static int arrange(int given)
 {
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	bool kept = given < 0 || given == ASKING || dup2(given, ASKING) == ASKING;
 
-	if (null < 0 || dup2(null, 1) != 1 || dup2(null, 2) != 2 || close_from(3) || fcntl(ASKED, F_SETFL, O_NONBLOCK))
+	if (null < 0 || !kept || dup2(null, 1) != 1 || dup2(null, 2) != 2 ||
+	    close_from(given < 0 ? ASKING : ASKING + 1) || fcntl(ASKED, F_SETFL, O_NONBLOCK))
 		return because(-errno, "it cannot arrange its files: %s", strerror(errno));
 	return 0;
 }
@@ -74,14 +97,14 @@ int main(int argc, char **argv)
 	static char message[FLEET_MESSAGE_MAX];
 	static struct fleet_request request;
 	struct fleet_url url;
+	int given = -1, err;
 	size_t n;
-	int err;
 
 	if (argc > 1 && !strcmp(argv[1], "--version"))
 		return puts("xdp-bloom-fleet " VERSION) < 0;
 	/* Who asks, does so at once. */
 	alarm(WAIT_SECONDS);
-	n = argc > 1 ? 0 : receive(message, sizeof(message));
+	n = argc > 1 ? 0 : receive(message, sizeof(message), &given);
 	if (!n || !fleet_request_read(&request, message, n)) {
 		fputs("xdp-bloom-fleet: 'xdp-bloom fleet join redis://... --as NAME' starts it\n", stderr);
 		return EXIT_ERROR;
@@ -89,7 +112,9 @@ int main(int argc, char **argv)
 	alarm(0);
 	explicit_bzero(message, sizeof(message));
 	fleet_url_read(&url, request.url);
-	err = arrange() ?: (url.way == FLEET_TLS || reads_by_tls(&request) ? tls_begin(request.ca) : 0) ?: give_up(&request, &url);
+	request.asking = given < 0 ? NULL : netlink_given(ASKING);
+	err = given < 0 || request.asking ? 0 : -ENOMEM;
+	err = err ?: arrange(given) ?: (url.way == FLEET_TLS || reads_by_tls(&request) ? tls_begin(request.ca) : 0) ?: give_up(&request, &url);
 	if (err) {
 		complain(reason(err));
 		return EXIT_ERROR;

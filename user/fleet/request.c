@@ -11,9 +11,12 @@
 #define PORT "6379"
 
 static const struct message_line lines[] = {
-	MESSAGE_TEXT(fleet_request, url),      MESSAGE_TEXT(fleet_request, name),   MESSAGE_TEXT(fleet_request, user),
-	MESSAGE_TEXT(fleet_request, password), MESSAGE_TEXT(fleet_request, prefix), MESSAGE_TEXT(fleet_request, ca),
-	MESSAGE_TEXT(fleet_request, read),     MESSAGE_NUMBER(fleet_request, pace), { 0 },
+	MESSAGE_TEXT(fleet_request, url),	 MESSAGE_TEXT(fleet_request, name),
+	MESSAGE_TEXT(fleet_request, user),	 MESSAGE_TEXT(fleet_request, password),
+	MESSAGE_TEXT(fleet_request, prefix),	 MESSAGE_TEXT(fleet_request, ca),
+	MESSAGE_TEXT(fleet_request, read),	 MESSAGE_NUMBER(fleet_request, pace),
+	MESSAGE_NUMBER(fleet_request, users[0]), MESSAGE_NUMBER(fleet_request, users[1]),
+	MESSAGE_NUMBER(fleet_request, users[2]), { 0 },
 };
 
 static const struct {

@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "fetch/server_here.h"
 #include "fleet/name.h"
 
 #define FLEET_MESSAGE_MAX  8192
@@ -29,6 +30,9 @@ struct fleet_request {
 	char ca[1024];			   /* a file of certificates that are trusted; empty: the system's */
 	char read[FLEET_URL_MAX];	   /* where the others are read; empty: at url */
 	uint64_t pace;			   /* ms between two readings, at least */
+	uint64_t users[HERE_ALSO];	   /* whose a server on this machine may be, beside root's; 0: nobody's */
+	struct nl_socket *asking; /* no part of the message, but with it: the kernel is asked by it whose it is; NULL:
+				     it is not */
 };
 
 /* "redis://redis.example:6379" in its parts. */

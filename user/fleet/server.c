@@ -213,6 +213,9 @@ void server_begin(struct server *s, const struct fleet_request *request, const s
 	s->request = request;
 	s->url = url;
 	s->fd = -1;
+	s->here = (struct server_here){ .option = "--server-user", .asking = request->asking };
+	for (size_t i = 0; i < HERE_ALSO; i++)
+		s->here.also[i] = (uid_t)request->users[i];
 }
 
 void server_close(struct server *s)
@@ -258,6 +261,21 @@ static void begin_unix(struct server *s)
 	begin_at(s, (const struct sockaddr *)&to, sizeof(to));
 }
 
+/* Nothing is said, no password either, to whom nobody believes: see finish_connect(), too. */
+static void begin_believed(struct server *s, const struct addrinfo *to)
+{
+	int err = 0;
+
+	if (s->here.asking && s->url->way == FLEET_TCP) {
+		server_here_at(&s->here, to->ai_addr);
+		err = server_here_may(&s->here);
+	}
+	if (err)
+		server_failed(s, "%s", reason(err));
+	else
+		begin_at(s, to->ai_addr, to->ai_addrlen);
+}
+
 /* One of its addresses, another one each time. */
 static void begin_internet(struct server *s)
 {
@@ -274,7 +292,7 @@ static void begin_internet(struct server *s)
 	turn = n ? s->turn++ % n : 0;
 	for (a = all; turn--; a = a->ai_next)
 		;
-	begin_at(s, a->ai_addr, a->ai_addrlen);
+	begin_believed(s, a);
 	freeaddrinfo(all);
 }
 
@@ -340,7 +358,11 @@ static void finish_connect(struct server *s)
 		if (err)
 			return;
 	}
-	greet(s);
+	err = server_here_same(&s->here);
+	if (err)
+		server_failed(s, "%s", reason(err));
+	else
+		greet(s);
 }
 
 static void send_out(struct server *s)

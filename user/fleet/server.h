@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "fetch/server_here.h"
 #include "fleet/lines.h"
 #include "fleet/reply.h"
 #include "fleet/request.h"
@@ -35,6 +36,7 @@ struct server {
 	const struct fleet_url *url;
 	int fd; /* -1: there is none */
 	bool open;
+	struct server_here here;
 	struct tls *tls;
 	struct outgoing out;
 	struct replies *replies;

@@ -117,13 +117,16 @@ int64_t with_jitter(int64_t ms)
 
 static void go_down(struct wire *w, const char *why)
 {
+	bool strange = w->talk.here.strange || w->ear.here.strange || w->other.here.strange;
 	int64_t now = boot_ms();
 
 	/* What fails as soon as it is up is not tried ten times a second. */
 	if (w->up && now - w->up_at > AGAIN_MOST)
 		w->wait = 0;
-	if (!w->wait || w->up)
-		tell(w, "down\t%s", why);
+	/* That somebody else is there says more than that nobody is. */
+	if (!w->wait || w->up || (strange && !w->strange))
+		tell(w, "down\t%s%s", why, strange ? "\tstrange" : "");
+	w->strange = strange;
 	w->wait = w->wait ? 2 * w->wait : AGAIN_FIRST;
 	if (w->wait > AGAIN_MOST)
 		w->wait = AGAIN_MOST;

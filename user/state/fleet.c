@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "state/bans_internal.h"
 #include "state/grants.h"
+#include "state/settings.h"
 
 static const char schema_joined[] =
 	"CREATE TABLE fleet (id INTEGER PRIMARY KEY, url TEXT NOT NULL, name TEXT NOT NULL, user TEXT NOT NULL,"
@@ -100,7 +101,8 @@ bool fleet_is_same(const struct fleet *a, const struct fleet *b)
 {
 	return !strcmp(a->url, b->url) && !strcmp(a->name, b->name) && !strcmp(a->user, b->user) &&
 	       !strcmp(a->prefix, b->prefix) && !strcmp(a->password_file, b->password_file) &&
-	       !strcmp(a->say, b->say) && !strcmp(a->read, b->read) && !strcmp(a->ca, b->ca) && a->pace == b->pace;
+	       !strcmp(a->say, b->say) && !strcmp(a->read, b->read) && !strcmp(a->ca, b->ca) && a->pace == b->pace &&
+	       a->server_user == b->server_user;
 }
 
 int state_fleet(struct state *state, struct fleet *fleet)
@@ -117,6 +119,7 @@ int state_fleet(struct state *state, struct fleet *fleet)
 	code = sqlite3_step(stmt);
 	if (code == SQLITE_ROW)
 		err = state_read_fleet(state, stmt, fleet);
+	fleet->server_user = (int64_t)state_setting(state, SETTING_SERVER_USER, 0);
 	if (!err)
 		return state_finish(state, stmt, code) ?: code == SQLITE_ROW ? 0 : -ENOENT;
 	sqlite3_finalize(stmt);
@@ -130,6 +133,15 @@ static int put(struct state *state, const struct fleet *f)
 			 "INSERT OR REPLACE INTO fleet (" COLUMNS ") VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
 			 "sssssssIIsIs", f->url, f->name, f->user, f->prefix, f->password_file, f->say, f->epoch,
 			 (sqlite3_int64)f->n, (sqlite3_int64)f->all, f->read, (sqlite3_int64)f->pace, f->ca);
+}
+
+/* Only where it differs; a version that does not know it has left it, maybe. */
+static int put_user(struct state *state, int64_t user)
+{
+	if (user == (int64_t)state_setting(state, SETTING_SERVER_USER, 0))
+		return 0;
+	return user ? state_set(state, SETTING_SERVER_USER, (double)user)
+		    : state_put(state, "DELETE FROM setting WHERE name = ?", "s", SETTING_SERVER_USER);
 }
 
 int state_fleet_join(struct state *state, const struct fleet *wanted)
@@ -147,13 +159,14 @@ int state_fleet_join(struct state *state, const struct fleet *wanted)
 		memcpy(after.epoch, before.epoch, sizeof(after.epoch));
 		after.n = before.n;
 	}
-	return (same ? 0 : state_fleet_at_drop(state, NULL)) ?: put(state, &after);
+	return (same ? 0 : state_fleet_at_drop(state, NULL)) ?: put_user(state, after.server_user) ?: put(state, &after);
 }
 
 int state_fleet_leave(struct state *state)
 {
 	int err = state_joined(state) ? state_run(state, "DROP TABLE fleet; DROP TABLE fleet_out; DROP TABLE fleet_at")
 						?: state_fleet_servers_put(state, NULL, 0)
+						?: put_user(state, 0)
 				      : -ENOENT;
 
 	state->joined = state->joined && err;

@@ -32,6 +32,7 @@ struct fleet {
 	char read[FLEET_URL_MAX]; /* where members are read; empty: at url */
 	char ca[FLEET_FILE_MAX];  /* whose certificates are believed; empty: as the system has it */
 	int64_t pace;		  /* ms between two readings, at least; 0: as the program has it */
+	int64_t server_user;	  /* whose a server on this machine may be, too; 0: nobody else's */
 	char epoch[FLEET_EPOCH_MAX];
 	int64_t n;   /* so many entries of that epoch are said */
 	int64_t all; /* not 0: everything is to be said again; another number each time */

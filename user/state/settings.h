@@ -20,6 +20,8 @@ struct state;
 #define SETTING_SLOT	  "slot"
 #define SETTING_SLOT_BOOT "slot boot"
 #define SETTING_NETWORK	  "network"
+/* The user, by number, whose a fleet's server on this machine may be, as fleet join says; none: nobody was named. */
+#define SETTING_SERVER_USER "fleet user"
 /* 1: ports have an entry since a change that has not attached them yet. */
 #define SETTING_PORTS_CAME "ports came"
 /* In front of a list's name. */

@@ -26,8 +26,9 @@ const struct option_spec fleet_options[] = {
 	{ "user", .type = OPTION_TEXT, AT(fleet_verb_options, user), .value = "USER" },
 	{ "password-file", .type = OPTION_FILE, AT(fleet_verb_options, password_file), .value = "FILE",
 	  .does = "join: the server asks for them" },
-	{ "ca", .type = OPTION_FILE, AT(fleet_verb_options, ca), .value = "FILE",
-	  .does = "join: whose certificates of TLS are believed" },
+	{ "ca", .type = OPTION_FILE, AT(fleet_verb_options, ca), .value = "FILE" },
+	{ "server-user", .type = OPTION_TEXT, AT(fleet_verb_options, server_user), .value = "NAME",
+	  .does = "join: which server is believed" },
 	{ "prefix", .type = OPTION_TEXT, AT(fleet_verb_options, prefix), .value = "TEXT" },
 	{ "read", .type = OPTION_TEXT, AT(fleet_verb_options, read), .value = "URL" },
 	{ "pace", .type = OPTION_TIME, AT(fleet_verb_options, pace), .least = 0.001, .most = FLEET_PACE_MOST / 1000,
@@ -157,7 +158,7 @@ static bool any_option(const struct fleet_verb_options *o)
 
 static bool any_of_join(const struct fleet_verb_options *o)
 {
-	return o->as || o->say || o->user || o->password_file || o->ca || o->read || o->pace.given;
+	return o->as || o->say || o->user || o->password_file || o->ca || o->read || o->server_user || o->pace.given;
 }
 
 /* NULL: it is none of these. */

@@ -12,7 +12,7 @@ struct fleet_verb_options {
 	struct number entries, ttl, quorum;
 	const char *wide, *rate;
 	bool shadow;
-	const char *as, *user, *password_file, *ca, *say, *prefix, *read;
+	const char *as, *user, *password_file, *ca, *say, *prefix, *read, *server_user;
 	struct number pace;
 };
 

@@ -4,6 +4,7 @@
 
 #include "base/clean_text.h"
 #include "base/trusted_dir.h"
+#include "base/users.h"
 #include "change/change.h"
 #include "feeds/fleet.h"
 #include "fleet/acl.h"
@@ -64,11 +65,26 @@ static int take_file(char to[FLEET_FILE_MAX], const char *path, const char *what
 	return err;
 }
 
-static bool speaks_tls(const char *text)
+static bool speaks(int way, const char *text)
 {
 	struct fleet_url url;
 
-	return !fleet_url_read(&url, text) && url.way == FLEET_TLS;
+	return text && !fleet_url_read(&url, text) && (int)url.way == way;
+}
+
+/* Of no other server is the kernel asked whose it is. */
+static int take_user(struct fleet *f, const struct fleet_verb_options *o)
+{
+	uid_t uid = 0;
+	int err;
+
+	if (!o->server_user)
+		return 0;
+	if (!speaks(FLEET_TCP, f->url) && !speaks(FLEET_TCP, o->read))
+		return because(-EINVAL, "--server-user is for a server on this machine without TLS: redis://127.0.0.1");
+	err = user_named(o->server_user, &uid);
+	f->server_user = uid;
+	return err;
 }
 
 static int wanted(struct fleet *f, const struct call *call, const struct fleet_verb_options *o)
@@ -85,12 +101,12 @@ static int wanted(struct fleet *f, const struct call *call, const struct fleet_v
 	      take_say(f, o->say ?: FLEET_SAY_ALL) ?:
 	      take_file(f->password_file, o->password_file, FLEET_PASSWORD_IS) ?:
 	      take_file(f->ca, o->ca, FLEET_CA_IS);
-	if (!err && o->ca && !speaks_tls(f->url) && !(o->read && speaks_tls(o->read)))
+	if (!err && o->ca && !speaks(FLEET_TLS, f->url) && !speaks(FLEET_TLS, o->read))
 		return because(-EINVAL, "--ca is for TLS, and '%s' has none: rediss://...", f->url);
 	fault = !err && o->read ? fleet_url_fault(o->read) : NULL;
 	if (fault)
 		return because(-EINVAL, "--read '%.200s': %s", o->read, fault);
-	err = err ?: take(f->read, sizeof(f->read), o->read ?: "", "--read");
+	err = err ?: take(f->read, sizeof(f->read), o->read ?: "", "--read") ?: take_user(f, o);
 	f->pace = (int64_t)(o->pace.value * 1000 + 0.5);
 	fault = err ? NULL : fleet_prefix_fault(f->prefix);
 	if (fault)
