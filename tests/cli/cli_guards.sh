@@ -852,6 +852,9 @@ for_a_while() {
 		bloom add $address --ttl 1h --force
 		bloom load other other
 		bloom rotate
+		# Nor for a moment longer: each could be asked for anew.
+		refused "$it" add $address --ttl 1h
+		refused "$it" add 45.0.0.254/31 --ttl 1h
 		bloom add $address --ttl 50m
 		refused "$it" load second it
 		refused "$it" load second it --only tcp/22
@@ -880,6 +883,7 @@ for_a_while() {
 		# What waits goes back, and leaves nothing behind it.
 		bloom load second it --confirm 1h --force
 		bloom rotate
+		refused "$it" load third it --confirm 1h
 		bloom load third it --confirm 30m
 		refused "$it" load fourth it --confirm 2h
 		refused "$it" load fourth it

@@ -41,6 +41,7 @@ static struct says {
 	int64_t deadline;
 	bool whole;
 	int64_t kept; /* where what waits is confirmed, all of its packets until then */
+	int64_t due;  /* when `all` of the second one is over, by the machine's start */
 } says_now, says_was;
 
 static const char *fails;
@@ -94,9 +95,11 @@ static int given_until(struct state *state, const struct addr *addrs, size_t n, 
 		CHECK(addrs[i].num < MOST, "another address");
 		until->excepted = addrs[i].num == 1 ? says->excepted : 0;
 		until->again = addrs[i].num == 1 ? says->again : 0;
-		if (until_dropped(until, 0, 0, ends->all) || until_dropped(until, 1, ends->from, ends->some))
+		if (until_dropped(until, (struct period){ 0, ends->all, addrs[i].num == 1 ? says->due : 0, 0 }) ||
+		    until_dropped(until, (struct period){ ends->from, ends->some, 0, 1 }))
 			abort();
-		if (first_kept == FIRST && until_dropped(until, 0, 0, addrs[i].num == 1 ? says->kept : 0))
+		if (first_kept == FIRST && addrs[i].num == 1 &&
+		    until_dropped(until, (struct period){ 0, says->kept, 0, 0 }))
 			abort();
 	}
 	return call(state, "until");
@@ -294,6 +297,47 @@ static void bounds(void)
 		CHECK(longer == known[i].longer, "row %zu: %d", i, longer);
 		CHECK(anyway == known[i].anyway, "row %zu: anyway %d", i, anyway);
 		CHECK(is_anyway("all", "", is->all || is->some) == (is->all >= EVER - 2), "row %zu: all anyway", i);
+	}
+}
+
+/* To the last digit where both are counted by that; else by the date. */
+static void by_the_start(void)
+{
+	static const struct {
+		struct ends is;
+		int64_t is_due;
+		struct ends was;
+		int64_t was_due;
+		bool longer;
+	} known[] = {
+		{ { 1000, 0, 0 }, 77, { 1000, 0, 0 }, 77, false },
+		{ { 1002, 0, 0 }, 77, { 1000, 0, 0 }, 77, false },
+		{ { 9000, 0, 0 }, 77, { 1000, 0, 0 }, 77, false },
+		{ { 1000, 0, 0 }, 78, { 1000, 0, 0 }, 77, true },
+		{ { 1000, 0, 0 }, 78, { 1001, 0, 0 }, 77, true },
+		{ { 1000, 0, 0 }, 76, { 1000, 0, 0 }, 77, false },
+		{ { 1002, 0, 0 }, 78, { 1000, 0, 0 }, 0, false },
+		{ { 1003, 0, 0 }, 78, { 1000, 0, 0 }, 0, true },
+		{ { 1002, 0, 0 }, 0, { 1000, 0, 0 }, 77, false },
+		{ { 1003, 0, 0 }, 0, { 1000, 0, 0 }, 77, true },
+		/* One after the other, and some of what all were. */
+		{ { 1000, 0, 0 }, 78, { 1000, EVER, 0 }, 77, true },
+		{ { 0, EVER, 0 }, 0, { 1000, EVER, 1002 }, 77, false },
+		{ { 0, EVER, 0 }, 0, { 1000, EVER, 1003 }, 77, true },
+		{ { 0, 1002, 0 }, 0, { 1000, 900, 0 }, 77, false },
+		{ { 0, 1003, 0 }, 0, { 1000, 900, 0 }, 77, true },
+	};
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+		bool longer;
+
+		begin();
+		says_now.until[1] = known[i].is;
+		says_now.due = known[i].is_due;
+		says_was.until[1] = known[i].was;
+		says_was.due = known[i].was_due;
+		longer = is_longer("by the start");
+		CHECK(longer == known[i].longer, "row %zu: %d", i, longer);
 	}
 }
 
@@ -526,6 +570,7 @@ int main(void)
 {
 	static const struct ktap_case cases[] = {
 		{ "bounds", bounds },
+		{ "by the start", by_the_start },
 		{ "images", images },
 		{ "kept", kept },
 		{ "behind a time", behind },

@@ -14,7 +14,10 @@
 #include "state/state.h"
 #include "state/until.h"
 
-/* Ends are counted by the machine's start, and their dates from it each time. */
+/*
+ * Ends are counted by the machine's start, and their dates from it each time. Two that are counted so are compared by
+ * that: what they may differ by could be asked for each time anew.
+ */
 #define SAME_SECONDS 2
 
 static int by_arrays(struct image *image, const struct own_address *own, struct untils *untils, int64_t from,
@@ -24,7 +27,7 @@ static int by_arrays(struct image *image, const struct own_address *own, struct 
 
 	for (size_t i = 0; i < untils->n && !err; i++)
 		if (decide_shadow(&image->g, guard_decide(&image->g, own[i].addr)) & ANSWER_DROP)
-			err = until_dropped(&untils->of[i], 0, from, to);
+			err = until_dropped(&untils->of[i], (struct period){ from, to, 0, 0 });
 	image_close(image);
 	return err;
 }
@@ -59,22 +62,31 @@ static int look(struct state *state, const struct own_address *own, size_t n, in
 	return err;
 }
 
-/* All these packets, all that time: by one after the other. */
-static bool is_dropped(const struct untils *untils, size_t i, const struct scope *scope, int64_t from, int64_t to)
+static bool ends_later(const struct period *p, const struct period *than)
 {
-	int64_t start;
+	return p->due && than->due ? p->due > than->due : p->to > than->to;
+}
+
+/* All these packets, all that time: by one after the other. */
+static bool is_dropped(const struct untils *untils, size_t i, const struct scope *scope, const struct period *that)
+{
+	struct period so_far = { .to = that->from };
+	bool more;
 
 	do {
-		start = from;
+		more = false;
 		for (size_t k = 0; k < untils->of[i].n; k++) {
 			const struct period *p = &untils->of[i].periods[k];
 
-			if (p->from - SAME_SECONDS <= from && p->to > from &&
-			    scope_covers(&untils->scopes[p->scope], scope))
-				from = p->to;
+			if (p->from - SAME_SECONDS > so_far.to || !ends_later(p, &so_far) ||
+			    !scope_covers(&untils->scopes[p->scope], scope))
+				continue;
+			so_far.to = p->to > so_far.to ? p->to : so_far.to;
+			so_far.due = p->due;
+			more = true;
 		}
-	} while (from > start);
-	return to - from <= SAME_SECONDS;
+	} while (more);
+	return that->due && so_far.due ? that->due <= so_far.due : that->to - so_far.to <= SAME_SECONDS;
 }
 
 /* was: NULL, if it is not known. */
@@ -86,7 +98,7 @@ static int64_t longer_of(const struct untils *is, const struct untils *was, size
 		const struct period *p = &is->of[i].periods[k];
 
 		if (p->to > longer && p->to - p->from > SAME_SECONDS &&
-		    (!was || !is_dropped(was, i, &is->scopes[p->scope], p->from, p->to)))
+		    (!was || !is_dropped(was, i, &is->scopes[p->scope], p)))
 			longer = p->to;
 	}
 	return longer;
@@ -158,9 +170,11 @@ static int anyway_if(struct state *state, const struct own_address *own, size_t 
 	int err = look(state, own, n, first_kept, &is);
 
 	/* Where an exception lets it through, the list would not drop it. */
-	for (size_t i = 0; i < n; i++)
-		anyway[i] = anyway[i] && !err &&
-			    is_dropped(&is, i, scope, is.of[i].excepted, is.of[i].again ?: UNTIL_ENDLESS);
+	for (size_t i = 0; i < n; i++) {
+		struct period all = { .from = is.of[i].excepted, .to = is.of[i].again ?: UNTIL_ENDLESS };
+
+		anyway[i] = anyway[i] && !err && is_dropped(&is, i, scope, &all);
+	}
 	untils_free(&is);
 	return err;
 }

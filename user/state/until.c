@@ -28,8 +28,15 @@ static int64_t order(const struct pending *pending)
 	return pending->due ?: pending->deadline;
 }
 
+/* The end of a period. */
+struct end {
+	int64_t to, due;
+};
+
+static const struct end endless = { UNTIL_ENDLESS, 0 };
+
 /* When that goes back, if it waits, and is not confirmed; otherwise never. */
-static int64_t deadline(const struct look *l, enum pending_kind kind, const char *name)
+static struct end deadline(const struct look *l, enum pending_kind kind, const char *name)
 {
 	const struct pending *p = l->pending, *end = p + l->pending_n;
 	int64_t left;
@@ -38,28 +45,37 @@ static int64_t deadline(const struct look *l, enum pending_kind kind, const char
 		p++;
 	left = p < end ? pending_left(p, 0) : 0;
 	if (p == end || (left && order(p) >= l->first_kept))
-		return UNTIL_ENDLESS;
+		return endless;
 	/* The date may have been set since. */
-	return left && p->due ? time(NULL) + left / 1000000000 : left ? p->deadline : 0;
+	if (left && p->due)
+		return (struct end){ time(NULL) + left / 1000000000, p->due };
+	return (struct end){ left ? p->deadline : 0, 0 };
 }
 
-static int64_t earlier(int64_t a, int64_t b)
+static struct end earlier(struct end a, struct end b)
 {
-	return a < b ? a : b;
+	return (a.due && b.due ? a.due < b.due : a.to < b.to) ? a : b;
 }
 
-int until_dropped(struct until *until, size_t scope, int64_t from, int64_t to)
+int until_dropped(struct until *until, struct period period)
 {
-	if (from < until->excepted)
-		from = until->excepted;
-	if (until->again && to > until->again)
-		to = until->again;
-	if (from >= to)
+	if (period.from < until->excepted)
+		period.from = until->excepted;
+	if (until->again && period.to > until->again) {
+		period.to = until->again;
+		period.due = 0;
+	}
+	if (period.from >= period.to)
 		return 0;
 	if (!GROW(until->periods, until->n))
 		return -ENOMEM;
-	until->periods[until->n++] = (struct period){ from, to, scope };
+	until->periods[until->n++] = period;
 	return 0;
+}
+
+static int dropped(struct until *until, size_t scope, int64_t from, struct end end)
+{
+	return until_dropped(until, (struct period){ from, end.to, end.due, scope });
 }
 
 static void excepted(struct until *until, int64_t from, int64_t to)
@@ -76,7 +92,7 @@ static int add_scope(struct untils *untils, const char *text)
 						      : -ENOMEM;
 }
 
-static int by_set(const struct look *l, const char *name, const struct list_info *list, int64_t from, int64_t to)
+static int by_set(const struct look *l, const char *name, const struct list_info *list, int64_t from, struct end end)
 {
 	struct ranges set = RANGES_EMPTY;
 	size_t scope = list->scope[0] ? l->untils->scopes_n : 0;
@@ -86,9 +102,9 @@ static int by_set(const struct look *l, const char *name, const struct list_info
 		if (ranges_covering(&set, l->addrs[i]) < 0)
 			continue;
 		if (list->kind == LIST_ALLOW)
-			excepted(&l->untils->of[i], from, to);
+			excepted(&l->untils->of[i], from, end.to);
 		else
-			err = until_dropped(&l->untils->of[i], scope, from, to);
+			err = dropped(&l->untils->of[i], scope, from, end);
 	}
 	ranges_free(&set);
 	return err;
@@ -102,15 +118,15 @@ static int by_lists(const struct look *l, bool exceptions)
 	int err = state_lists(l->state, &lists, &n);
 
 	for (size_t i = 0; i < n && !err; i++) {
-		int64_t kind = deadline(l, PENDING_LIST_KIND, lists[i].name);
-		int64_t end = deadline(l, PENDING_LIST, lists[i].name);
+		struct end kind = deadline(l, PENDING_LIST_KIND, lists[i].name);
+		struct end end = deadline(l, PENDING_LIST, lists[i].name);
 
 		if ((lists[i].kind == LIST_ALLOW) != exceptions)
 			continue;
 		if (lists[i].kind == LIST_BAN || exceptions)
 			err = by_set(l, lists[i].name, &lists[i], 0, earlier(kind, end));
-		else if (lists[i].kind == LIST_SHADOW && kind != UNTIL_ENDLESS)
-			err = by_set(l, lists[i].name, &lists[i], kind, UNTIL_ENDLESS);
+		else if (lists[i].kind == LIST_SHADOW && kind.to != UNTIL_ENDLESS)
+			err = by_set(l, lists[i].name, &lists[i], kind.to, endless);
 	}
 	free(lists);
 	return err;
@@ -126,15 +142,15 @@ static int by_lists_before(const struct look *l, bool exceptions)
 	for (size_t i = 0; i < n && !err; i++) {
 		snprintf(name, sizeof(name), "%s before", lists[i].name);
 		if (lists[i].kind == (exceptions ? LIST_ALLOW : LIST_BAN))
-			err = by_set(l, name, &lists[i], deadline(l, PENDING_LIST, lists[i].name), UNTIL_ENDLESS);
+			err = by_set(l, name, &lists[i], deadline(l, PENDING_LIST, lists[i].name).to, endless);
 	}
 	free(lists);
 	return err;
 }
 
-static int64_t end_of(const struct ban *ban)
+static struct end end_of(const struct ban *ban)
 {
-	return ban->expires ?: UNTIL_ENDLESS;
+	return ban->expires ? (struct end){ ban->expires, ban->due } : endless;
 }
 
 static int by_bans(const struct look *l, struct addr addr, struct until *until)
@@ -149,9 +165,8 @@ static int by_bans(const struct look *l, struct addr addr, struct until *until)
 
 		err = state_ban_get(l->state, first, (unsigned int)at, &ban);
 		if (!err && ban_in_force(&ban, now))
-			err = until_dropped(until, 0, 0,
-					    earlier(end_of(&ban),
-						    deadline(l, PENDING_BAN, prefix_text(name, first, at))));
+			err = dropped(until, 0, 0,
+				      earlier(end_of(&ban), deadline(l, PENDING_BAN, prefix_text(name, first, at))));
 		if (err_is(err, ENOENT))
 			err = 0;
 	}
@@ -164,7 +179,8 @@ static int64_t back(const struct look *l, const struct ban *ban)
 	char name[PREFIX_TEXT_MAX];
 
 	return earlier(deadline(l, PENDING_BAN, prefix_text(name, ban->first, (int)ban->length)),
-		       deadline(l, PENDING_IMAGE, PENDING_IMAGE_NAME));
+		       deadline(l, PENDING_IMAGE, PENDING_IMAGE_NAME))
+		.to;
 }
 
 static int bans_before(struct state *state, struct ban **bans, size_t *n)
@@ -186,7 +202,7 @@ static int by_bans_before(const struct look *l)
 	for (size_t i = 0; i < n && !err; i++)
 		for (size_t j = 0; j < l->untils->n && !err; j++)
 			if (ban_covers(&bans[i], l->addrs[j]))
-				err = until_dropped(&l->untils->of[j], 0, back(l, &bans[i]), end_of(&bans[i]));
+				err = dropped(&l->untils->of[j], 0, back(l, &bans[i]), end_of(&bans[i]));
 	free(bans);
 	return err;
 }
@@ -198,7 +214,7 @@ int state_until(struct state *state, const struct addr *addrs, size_t n, int64_t
 
 	*untils = (struct untils){ .of = calloc(n, sizeof(*untils->of)),
 				   .n = n,
-				   .image = deadline(&l, PENDING_IMAGE, PENDING_IMAGE_NAME) };
+				   .image = deadline(&l, PENDING_IMAGE, PENDING_IMAGE_NAME).to };
 	err = err ?: (untils->of ? add_scope(untils, "") : -ENOMEM);
 	err = err ?: by_lists(&l, true) ?: l.pending_n ? by_lists_before(&l, true) : 0;
 	err = err ?: by_lists(&l, false);

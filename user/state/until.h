@@ -15,9 +15,12 @@ struct state;
 
 #define UNTIL_ENDLESS INT64_MAX
 
-/* From then (0: now) until then, in seconds since the epoch, packets of an address are dropped: those of a scope. */
+/*
+ * From then (0: now) until then, in seconds since the epoch, packets of an address are dropped: those of a scope. due:
+ * the same end by clock_boot(), where that decides; 0: the date does.
+ */
 struct period {
-	int64_t from, to;
+	int64_t from, to, due;
 	size_t scope;
 };
 
@@ -47,7 +50,7 @@ int state_first_kept(struct state *state, int64_t **first, size_t *n);
 int state_until(struct state *state, const struct addr *addrs, size_t n, int64_t first_kept, struct untils *untils);
 void untils_free(struct untils *untils);
 /* Something else drops it from then until then, as far as no exception lets it through. */
-int until_dropped(struct until *until, size_t scope, int64_t from, int64_t to);
+int until_dropped(struct until *until, struct period period);
 /* What is allowed only until what waits goes back. */
 int state_allowed_waiting(struct state *state, struct ranges *waiting);
 /* And what is allowed now and then. */
