@@ -271,7 +271,7 @@ print("listens")
 print(server.accept()[0].recv(4096))')
 	read -r -t 20 -u "$fd" || fail "nobody listens"
 	takes_part e
-	wait_until "that he is refused" has_reason "listens user 65534 "
+	wait_until "that he is refused" has_reason e "listens user 65534 "
 	wait_until "that it is said" grep -q 'listens user 65534 .*--server-user NAME' e.err
 	read -r -t 0 -u "$fd" && fail "he hears something"
 	kill "${part[e]}"
@@ -282,9 +282,27 @@ print(server.accept()[0].recv(4096))')
 	[[ $REPLY = *the-secret* ]] || fail "he heard '$REPLY'"
 }
 
+# He was bound to the port before, and has the connection, though root's server listens.
+who_was_there_before() {
+	local was
+
+	ip link set lo up
+	read -ra was </proc/sys/net/ipv4/ip_local_port_range
+	echo 45000 45003 >/proc/sys/net/ipv4/ip_local_port_range
+	mkdir before
+	echo the-secret >before/password
+	chmod 600 before/password
+	on before fleet join redis://127.0.0.1:7379 --as edge-7 --password-file before/password || fail "not joined"
+	python3 "$here/../net/fleet_before.py" 7379 >heard 2>heard.err &
+	takes_part before
+	wait_until "that he is refused" has_reason before "listens user 65534 "
+	echo "${was[@]}" >/proc/sys/net/ipv4/ip_local_port_range
+	! grep secret heard || fail "he hears the password"
+}
+
 has_reason() {
-	[[ $(on e -j fleet | jq -r .server.why) = *$1* ]]
+	[[ $(on "$1" -j fleet | jq -r .server.why) = *$2* ]]
 }
 
 run_cases one_bans_all_drop 'server_away -9' 'server_away -9 --appendonly yes' 'server_away -TERM --appendonly yes' emptied \
-	nobody_speaks_for_others killed_at_random whose_server_it_is
+	nobody_speaks_for_others killed_at_random whose_server_it_is who_was_there_before

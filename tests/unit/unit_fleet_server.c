@@ -245,38 +245,40 @@ static int given_may(struct server_here *h)
 	return may_fails ? because(may_fails, "not asked") : 0;
 }
 
-static int given_same(struct server_here *h)
+static int given_same(struct server_here *h, int fd)
 {
+	if (fd != A_SOCKET)
+		abort();
 	if (!h->here)
 		return 0;
 	puts("  is it still");
 	return same_fails ? because(same_fails, "not believed") : 0;
 }
 
-#define server_here_may	 given_may
-#define server_here_same given_same
-#define boot_ms()	 now_ms
-#define socket		 given_socket
-#define setsockopt	 given_setsockopt
-#define connect		 given_connect
-#define getaddrinfo	 given_names
-#define freeaddrinfo	 given_no_names
-#define getsockopt	 given_getsockopt
-#define getpeername	 given_peer
-#define close_fd	 given_close
-#define send		 given_send
-#define recv		 given_recv
-#define tls_new		 given_tls
-#define tls_free	 given_no_tls
-#define tls_shake_hands	 given_hands
-#define tls_wants	 given_wants
-#define tls_send	 given_tls_send
-#define tls_receive	 given_tls_receive
-#define tls_pending	 given_pending
-#define replies_new	 given_replies
-#define calloc		 given_calloc
-#define command_add	 given_command
-#define outgoing_add	 given_add
+#define server_here_may	      given_may
+#define server_here_connected given_same
+#define boot_ms()	      now_ms
+#define socket		      given_socket
+#define setsockopt	      given_setsockopt
+#define connect		      given_connect
+#define getaddrinfo	      given_names
+#define freeaddrinfo	      given_no_names
+#define getsockopt	      given_getsockopt
+#define getpeername	      given_peer
+#define close_fd	      given_close
+#define send		      given_send
+#define recv		      given_recv
+#define tls_new		      given_tls
+#define tls_free	      given_no_tls
+#define tls_shake_hands	      given_hands
+#define tls_wants	      given_wants
+#define tls_send	      given_tls_send
+#define tls_receive	      given_tls_receive
+#define tls_pending	      given_pending
+#define replies_new	      given_replies
+#define calloc		      given_calloc
+#define command_add	      given_command
+#define outgoing_add	      given_add
 #include "fleet/server.c"
 #undef calloc
 #undef command_add

@@ -21,13 +21,17 @@ static void close_given(struct nl_socket *socket);
 #define netlink_dump dump_given
 #define nl_close     close_given
 
+#define getsockname given_name
+
+static int given_name(int fd, struct sockaddr *at, socklen_t *size);
+
 #include "fetch/server_here.c"
 
 /* --- The kernel --- */
 
 struct socket_is {
 	const char *at; /* NULL: the end */
-	unsigned int uid, cookie, port;
+	unsigned int uid, cookie, port, to;
 	bool only_v6, v6, connected; /* v6: an IPv4 address, of an IPv6 socket */
 };
 
@@ -72,10 +76,30 @@ static void give(netlink_each_fn *each, void *arg, const struct socket_is *is)
 	d->id.idiag_sport = htons((uint16_t)(is->port ?: 8080));
 	d->id.idiag_cookie[is->cookie % 2] = is->cookie;
 	d->idiag_uid = is->uid;
+	if (is->connected) {
+		d->id.idiag_dport = htons((uint16_t)(is->to ?: 4500));
+		((uint8_t *)d->id.idiag_dst)[is->v6 ? 10 : 0] = is->v6 ? 0xff : 127;
+		((uint8_t *)d->id.idiag_dst)[is->v6 ? 11 : 3] = is->v6 ? 0xff : 1;
+		((uint8_t *)d->id.idiag_dst)[12] = is->v6 ? 127 : 0;
+		((uint8_t *)d->id.idiag_dst)[15] = is->v6 ? 1 : 0;
+	}
 	nl_put(m, INET_DIAG_SHUTDOWN, 1, "\1");
 	if (at.family == 6)
 		nl_put(m, INET_DIAG_SKV6ONLY, sizeof(only), &only);
 	each(arg, m);
+}
+
+/* Of a connection from there. */
+static struct sockaddr_in from = { .sin_family = AF_INET };
+static const struct socket_is *ends;
+static int ends_fail;
+
+static int given_name(int fd, struct sockaddr *at, socklen_t *size)
+{
+	if (fd != 77 || *size < sizeof(from))
+		abort();
+	memcpy(at, &from, sizeof(from));
+	return 0;
 }
 
 /* More than was asked for: what is not is nobody. */
@@ -85,7 +109,14 @@ static int dump_given(struct nl_socket *socket, uint16_t kind, const void *reque
 	const struct inet_diag_req *tcp = request;
 
 	if (socket != (struct nl_socket *)&opened || kind != TCPDIAG_GETSOCK || size != sizeof(*tcp) ||
-	    tcp->idiag_states != 1 << TCP_LISTEN || tcp->id.idiag_sport != htons(8080))
+	    tcp->id.idiag_sport != htons(8080))
+		return -EINVAL;
+	if (tcp->idiag_states == (1 << TCP_ESTABLISHED | 1 << TCP_SYN_RECV) && tcp->id.idiag_dport == from.sin_port) {
+		for (const struct socket_is *is = ends; is->at; is++)
+			give(each, arg, is);
+		return ends_fail;
+	}
+	if (tcp->idiag_states != 1 << TCP_LISTEN || tcp->id.idiag_dport)
 		return -EINVAL;
 	if (dump_fails)
 		return dump_fails;
@@ -400,9 +431,53 @@ static void connected_to(void)
 	opened = open_fails = 0;
 }
 
+/* Who has the other end of the connection that was made. */
+static void other_ends(void)
+{
+	static const struct socket_is root[] = { { "127.0.0.1", 0, .cookie = 7 }, { .at = NULL } };
+	static const struct {
+		struct socket_is is[3];
+		const char *why;
+	} each[] = {
+		{ { { "127.0.0.1", 0, 9, .connected = true } }, NULL },
+		{ { { "127.0.0.1", 998, 9, .connected = true } }, NULL },
+		{ { { "127.0.0.1", 0, 9, .connected = true, .v6 = true } }, NULL },
+		{ { { "127.0.0.1", 1000, 9, .connected = true } }, "listens user 1000" },
+		{ { { "127.0.0.1", 1000, 9, .connected = true, .v6 = true } }, "listens user 1000" },
+		{ { { "127.0.0.1", 1000, 9, .connected = true, .to = 4501 }, { "127.0.0.1", 0, 9, .connected = true } },
+		  NULL },
+		{ { { "127.0.0.2", 0, 9, .connected = true } }, "who does not listen" },
+		{ { { "127.0.0.1", 0, 9, .connected = true, .to = 4501 } }, "who does not listen" },
+		{ { { .at = NULL } }, "who does not listen" },
+	};
+	struct server_here h = { .also = { 998 }, .option = "--server-user" };
+	int err;
+
+	from.sin_port = htons(4500);
+	from.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	sockets = root;
+	for (size_t i = 0; i < sizeof(each) / sizeof(*each); i++) {
+		if (!CHECK(!server_here_read(&h, V4) && !server_here_may(&h), V4))
+			return;
+		h.n = 1;
+		ends = each[i].is;
+		err = server_here_connected(&h, 77);
+		CHECK(each[i].why ? err < 0 && strstr(reason(err), each[i].why) : !err, "%zu: %s", i,
+		      err ? reason(err) : "it is believed");
+		h.n = 0;
+	}
+	ends_fail = -ENOMEM;
+	CHECK(err_is(server_here_connected(&h, 77), ENOMEM), "it fails");
+	ends_fail = 0;
+	sockets = (const struct socket_is[]){ { "127.0.0.1", 1000, .cookie = 7 }, { .at = NULL } };
+	CHECK(err_is(server_here_connected(&h, 77), EPERM), "somebody else listens by then");
+	h.seen = 0;
+	CHECK(!server_here_connected(&h, 77), "the kernel does not say");
+}
+
 static const struct ktap_case cases[] = {
-	{ "urls", urls },   { "looked", looked }, { "changed", changed },	    { "asked anew", asked_anew },
-	{ "fails", fails }, { "users", users },	  { "connected to", connected_to },
+	{ "other ends", other_ends }, { "urls", urls },	  { "looked", looked }, { "changed", changed },
+	{ "asked anew", asked_anew }, { "fails", fails }, { "users", users },	{ "connected to", connected_to },
 };
 
 int main(void)

@@ -118,6 +118,8 @@ struct look {
 	uint64_t seen;
 	bool strange;
 	uid_t whose;
+	struct addr from; /* this end of a connection */
+	unsigned int from_port;
 };
 
 /* A socket of any IPv6 address has connections by IPv4, too, unless it says otherwise. */
@@ -164,15 +166,16 @@ static void on_socket(void *arg, const struct nlmsghdr *message)
 	l->whose = m->idiag_uid;
 }
 
-/* 1: this kernel does not say. */
-static int ask_kernel(struct look *l)
+/* Of those in these states; to: the port at their other end, 0: any. 1: this kernel does not say. */
+static int ask_kernel(struct look *l, uint32_t states, unsigned int to, netlink_each_fn *each)
 {
-	const struct inet_diag_req request = { .idiag_states = 1 << TCP_LISTEN,
-					       .id.idiag_sport = htons((uint16_t)l->here->port) };
+	const struct inet_diag_req request = { .idiag_states = states,
+					       .id = { .idiag_sport = htons((uint16_t)l->here->port),
+						       .idiag_dport = htons((uint16_t)to) } };
 	struct nl_socket *own = NULL, *given = l->here->asking;
 	int err = given ? 0 : netlink_open(&own, NETLINK_SOCK_DIAG, 0, 0);
 
-	err = err ?: netlink_dump(given ?: own, TCPDIAG_GETSOCK, &request, sizeof(request), on_socket, l);
+	err = err ?: netlink_dump(given ?: own, TCPDIAG_GETSOCK, &request, sizeof(request), each, l);
 	if (own)
 		nl_close(own);
 	if (err_is(err, EPROTONOSUPPORT) || err_is(err, EOPNOTSUPP) || err_is(err, ENOENT))
@@ -198,7 +201,7 @@ static int look(struct look *l, struct server_here *h, size_t i, const char *so)
 	int err;
 
 	*l = (struct look){ .here = h, .at = h->at[i] };
-	err = ask_kernel(l);
+	err = ask_kernel(l, 1 << TCP_LISTEN, 0, on_socket);
 	if (err)
 		return err;
 	h->strange = h->strange || l->strange;
@@ -243,4 +246,56 @@ int server_here_same(struct server_here *h)
 	return l.seen == h->seen ? 0
 				 : because(-EAGAIN, "somebody else listens at %s:%u since it was asked: %s",
 					   address_of(address, h, h->chosen), h->port, so);
+}
+
+static void on_other_end(void *arg, const struct nlmsghdr *message)
+{
+	const struct inet_diag_msg *m = nl_payload(message);
+	struct look *l = arg;
+	struct addr src, dst;
+
+	if (nl_payload_len(message) < sizeof(*m) || (m->idiag_family != AF_INET && m->idiag_family != AF_INET6))
+		return;
+	src = addr_of(m->id.idiag_src, m->idiag_family == AF_INET ? 4 : 6);
+	dst = addr_of(m->id.idiag_dst, m->idiag_family == AF_INET ? 4 : 6);
+	if (src.family != l->at.family || src.num != l->at.num || dst.num != l->from.num ||
+	    ntohs(m->id.idiag_sport) != l->here->port || ntohs(m->id.idiag_dport) != l->from_port)
+		return;
+	l->n++;
+	if (is_believed(l->here, m->idiag_uid))
+		return;
+	l->strange = true;
+	l->whose = m->idiag_uid;
+}
+
+/*
+ * Who was bound to the port before its server listened, and connects from there to the port that is taken here, has the
+ * connection, and the listener does not. What the listener has not accepted yet is root's or its own.
+ */
+int server_here_connected(struct server_here *h, int fd)
+{
+	static const char so[] = "it is not believed";
+	struct sockaddr_storage from = { 0 };
+	socklen_t length = sizeof(from);
+	const struct sockaddr_in *v4 = (const struct sockaddr_in *)&from;
+	const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)&from;
+	struct look l = { .here = h, .at = h->at[h->chosen] };
+	char address[SERVER_HOST_MAX];
+	int err = server_here_same(h);
+
+	if (err || !h->seen)
+		return err;
+	if (getsockname(fd, (struct sockaddr *)&from, &length))
+		return because(-errno, "%s", strerror(errno));
+	l.from = from.ss_family == AF_INET ? addr_of(&v4->sin_addr, 4) : addr_of(&v6->sin6_addr, 6);
+	l.from_port = ntohs(from.ss_family == AF_INET ? v4->sin_port : v6->sin6_port);
+	err = ask_kernel(&l, 1 << TCP_ESTABLISHED | 1 << TCP_SYN_RECV, l.from_port, on_other_end);
+	if (err < 0)
+		return err;
+	h->strange = l.strange;
+	if (l.strange)
+		return refuse(&l, address_of(address, h, h->chosen), so);
+	return l.n ? 0
+		   : because(-EAGAIN, "at %s:%u somebody answers who does not listen there: %s",
+			     address_of(address, h, h->chosen), h->port, so);
 }

@@ -39,6 +39,8 @@ void server_here_at(struct server_here *here, const struct sockaddr *to);
 int server_here_may(struct server_here *here);
 /* Has nobody else answered in its place since then? */
 int server_here_same(struct server_here *here);
+/* And is nobody else at the other end of this connection, which was made since? */
+int server_here_connected(struct server_here *here, int fd);
 /* Where it is asked, by address: a name could lead to the other one. */
 #define SERVER_HOST_MAX (PREFIX_TEXT_MAX + 2)
 const char *server_here_host(char host[SERVER_HOST_MAX], const struct server_here *here);

@@ -358,7 +358,7 @@ static void finish_connect(struct server *s)
 		if (err)
 			return;
 	}
-	err = server_here_same(&s->here);
+	err = server_here_connected(&s->here, s->fd);
 	if (err)
 		server_failed(s, "%s", reason(err));
 	else
