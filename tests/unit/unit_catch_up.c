@@ -452,6 +452,7 @@ static void overdue(void)
 static void nothing_to_go_back_to(void)
 {
 	gone = true;
+	in_force.err = -ENOENT;
 	is = NOTHING_LIVE;
 	begins("nothing waits");
 	wait_for(0, PENDING_INTERFACE, "eth0", 1, 1000);
@@ -471,6 +472,13 @@ static void nothing_to_go_back_to(void)
 	begins("nor be said to be");
 	fails.pending = -EIO;
 	begins("nor be read");
+	wait_for(1, PENDING_LIST, "drop", 1, 1000);
+	fails.pending = 0;
+	in_force.err = -EPERM;
+	begins("what is in force cannot be read");
+	in_force.err = -ENOENT;
+	in_force.program = 5;
+	begins("its pins cannot be read");
 }
 
 static void on_trial(void)

@@ -47,11 +47,12 @@ struct late {
 	struct touched touched;
 };
 
-/* Else the kernel would go back to nothing, and let everything pass. */
+/* Else the kernel would go back to nothing, and let everything pass. What cannot be read now is not gone. */
 static int end_trials(struct state *state, const struct live *live)
 {
+	bool nothing = err_is(live->err, ENOENT) && !live->program && live_is_gone(state, live);
 	__u64 until = 0;
-	int err = live_is_gone(state, live) ? trial_until(state, &until) : 0;
+	int err = nothing ? trial_until(state, &until) : 0;
 
 	if (err || !until)
 		return err;

@@ -23,7 +23,7 @@ static int in_slot(const struct context *context, __u32 *id)
 	*id = 0;
 	if (slot < 0)
 		return err;
-	err = bpf_map_lookup_elem(slot, &key, id) ? -ENOENT : 0;
+	err = bpf_map_lookup_elem(slot, &key, id) ? -errno : 0;
 	close(slot);
 	return err;
 }
