@@ -853,8 +853,8 @@ for_a_while() {
 		bloom load other other
 		bloom rotate
 		# Nor for a moment longer: each could be asked for anew.
-		refused "$it" add $address --ttl 1h
-		refused "$it" add 45.0.0.254/31 --ttl 1h
+		refused "$it" add $address --ttl 3601s
+		refused "$it" add 45.0.0.254/31 --ttl 3601s
 		bloom add $address --ttl 50m
 		refused "$it" load second it
 		refused "$it" load second it --only tcp/22
