@@ -101,4 +101,15 @@ hides_what_a_link_led_to() {
 	! grep secret err || fail "the link shows what it led to"
 }
 
-run_cases whose many_rows hides_what_a_link_led_to
+# As that has the service, which takes each version anew, wait for somebody.
+waits_for_nobody() {
+	table >it
+	bloom tune --networks it
+	mkfifo pipe
+	ln -s /proc/version kernel
+	refused "pipe: not a regular file" tune --networks pipe
+	refused "kernel: " tune --networks kernel
+	is "$(get .networks.file tune)" "$PWD/it" "the table in use"
+}
+
+run_cases whose many_rows hides_what_a_link_led_to waits_for_nobody

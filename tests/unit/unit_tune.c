@@ -29,6 +29,7 @@ static struct shows shows = { .file = "tests/unit/unit_tune.txt",
 static struct settings kept;
 static const char *on_trial; /* the setting of which a change waits */
 static bool table_is, same_path, same_stamp, joined, unset_fault;
+static bool meanwhile; /* as a table is read another command takes it, or forgets it */
 
 static int given_commit(struct change *change, const struct apply_options *options)
 {
@@ -118,6 +119,12 @@ static struct networks *given_table(const char *state)
 	return table_is ? (struct networks *)&held : NULL;
 }
 
+static int given_map(struct networks **n, const char *state)
+{
+	*n = given_table(state);
+	return 0;
+}
+
 static void given_table_close(struct networks *n)
 {
 	held -= n != NULL;
@@ -147,8 +154,27 @@ static int given_look(char stamp[SOURCE_STAMP_MAX], const char *path)
 static int given_make(const char *state, const char *table, struct networks_source *source)
 {
 	(void)source;
-	printf("  networks of %s %s\n", table, state ? "are made" : "are looked at");
+	if (state)
+		abort();
+	printf("  networks of %s are looked at\n", table);
 	return call("networks");
+}
+
+static int given_make_when(const char *state, const char *table, struct networks_source *source, int (*ready)(void *),
+			   void *arg)
+{
+	int err;
+
+	(void)source;
+	if (!state)
+		abort();
+	printf("  networks of %s are read\n", table);
+	err = call("networks");
+	table_is = table_is != meanwhile;
+	err = err ?: ready(arg);
+	if (!err)
+		puts("  and written");
+	return err;
 }
 
 #define change_begin	     given_begin
@@ -166,7 +192,9 @@ static int given_make(const char *state, const char *table, struct networks_sour
 #define networks_open	     given_table
 #define networks_close	     given_table_close
 #define networks_from	     given_from
+#define networks_map	     given_map
 #define networks_make	     given_make
+#define networks_make_when   given_make_when
 #define networks_forget(of)  (call("networks are forgotten"))
 #define source_locate	     given_locate
 #define source_look	     given_look
@@ -180,7 +208,7 @@ static void anew(void)
 	fails_at = 0;
 	on_trial = NULL;
 	kept = SETTINGS_DEFAULT;
-	table_is = same_path = same_stamp = joined = unset_fault = false;
+	table_is = same_path = same_stamp = joined = unset_fault = meanwhile = false;
 	typed_context.check = CHECK_NOT;
 	typed_context.joined = NULL;
 }
@@ -292,6 +320,10 @@ static void networks(void)
 	for (fails_at = 1; types("tune --networks none"); fails_at++)
 		;
 	fails_at = 0;
+	meanwhile = true;
+	types("tune --networks table");
+	types("tune --networks table");
+	meanwhile = false;
 	typed_context.joined = &the_change;
 	types("tune --networks table");
 	typed_context.joined = NULL;

@@ -170,10 +170,10 @@ static int anyway_if(struct state *state, const struct own_address *own, size_t 
 	int err = look(state, own, n, first_kept, &is);
 
 	/* Where an exception lets it through, the list would not drop it. */
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < n && !err; i++) {
 		struct period all = { .from = is.of[i].excepted, .to = is.of[i].again ?: UNTIL_ENDLESS };
 
-		anyway[i] = anyway[i] && !err && is_dropped(&is, i, scope, &all);
+		anyway[i] = anyway[i] && is_dropped(&is, i, scope, &all);
 	}
 	untils_free(&is);
 	return err;
@@ -190,6 +190,8 @@ int guard_anyway(struct state *state, const struct own_address *own, size_t n, c
 		anyway[i] = !err;
 	for (size_t i = 0; i < first_n && !err; i++)
 		err = anyway_if(state, own, n, &of, first[i], anyway);
+	for (size_t i = 0; i < n && err; i++)
+		anyway[i] = false;
 	free(first);
 	return err;
 }

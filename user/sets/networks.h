@@ -45,6 +45,9 @@ int networks_check(const char *state);
 
 /* networks_make.c: 0, or -errno with the reason recorded; then the file is as it was. state: NULL: only looks. */
 int networks_make(const char *state, const char *table, struct networks_source *source);
+/* The same; `ready` is asked when all is read and nothing written yet: it may take a lock, or refuse. */
+int networks_make_when(const char *state, const char *table, struct networks_source *source, int (*ready)(void *arg),
+		       void *arg);
 int networks_forget(const char *state);
 
 #endif

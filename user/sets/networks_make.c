@@ -339,7 +339,30 @@ static int write_file(struct maker *m, const char *path, const struct networks_s
 	return err;
 }
 
+/* Whoever may write to it has nobody wait, by a pipe in its place or a lease. */
+static int open_table(const char *table)
+{
+	int fd = open(table, O_RDONLY | O_CLOEXEC | O_NONBLOCK), err = fd < 0 ? -errno : 0;
+	const char *why = err ? errno_text(err) : NULL;
+	struct stat st;
+
+	if (err_is(err, EAGAIN))
+		why = "another process holds it (a lease), and was told to let it go; try again";
+	else if (!err && (fstat(fd, &st) || !S_ISREG(st.st_mode)))
+		why = "not a regular file";
+	if (!why)
+		return fd;
+	close_fd(fd);
+	return because(err ?: -EINVAL, "%s: %s", table, why);
+}
+
 int networks_make(const char *state, const char *table, struct networks_source *source)
+{
+	return networks_make_when(state, table, source, NULL, NULL);
+}
+
+int networks_make_when(const char *state, const char *table, struct networks_source *source, int (*ready)(void *arg),
+		       void *arg)
 {
 	struct maker m = { .most = memory_half(UINT64_MAX) };
 	struct reader_options options = { .named = on_row, .arg = &m, .skip_bad = true, .progress = true };
@@ -352,8 +375,10 @@ int networks_make(const char *state, const char *table, struct networks_source *
 	/* Its stamp first: what is written to it meanwhile is another version. */
 	err = err ?: source_look(source->stamp, source->path);
 	err = err ?: put_text(&m, "", &empty);
-	if (!err && (fd = open(table, O_RDONLY | O_CLOEXEC)) < 0)
-		err = because(-errno, "%s: %s", table, strerror(errno));
+	if (!err) {
+		fd = open_table(table);
+		err = fd < 0 ? fd : 0;
+	}
 	if (!err) {
 		options.name = table;
 		options.hidden = source_is_hidden(fd, source->path);
@@ -366,6 +391,8 @@ int networks_make(const char *state, const char *table, struct networks_source *
 	ranges_free(&none);
 	if (!err && !m.n)
 		err = because(-EINVAL, "%s: it holds no network", table);
+	if (!err && ready)
+		err = ready(arg);
 	if (!err) {
 		source->rows = m.n;
 		source->bad = report.bad;

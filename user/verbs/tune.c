@@ -137,20 +137,52 @@ static bool is_same(const struct context *context, const char *file)
 	return same;
 }
 
-/* Only who looks is told: no filter is built for it. In a batch it would stay where the rest goes back. */
-static int take_networks(struct context *context, const char *file, bool alone)
+static void path_in_use(char path[PATH_MAX], const struct context *context)
 {
+	struct networks *n = NULL;
+
+	networks_map(&n, context->state);
+	snprintf(path, PATH_MAX, "%s", n ? networks_from(n)->path : "");
+	networks_close(n);
+}
+
+struct taking {
+	struct context *context;
+	struct change **change;
+	char before[PATH_MAX]; /* the table that was in use as reading began */
+};
+
+static int begin_change(void *arg)
+{
+	struct taking *t = arg;
+	char now[PATH_MAX];
+	int err = change_begin(t->change, t->context);
+
+	if (err)
+		return err;
+	path_in_use(now, t->context);
+	return strcmp(now, t->before) != 0 ? because(-ECANCELED, "another table, or none, was taken meanwhile") : 0;
+}
+
+/*
+ * Only who looks is told: no filter is built for it. In a batch it would stay where the rest goes back. It is read
+ * without the lock, as whoever may write to it may make that take long.
+ */
+static int take_networks(struct context *context, const char *file, struct change **change)
+{
+	struct taking t = { .context = context, .change = change };
 	struct networks_source source = { 0 };
 
 	if (context->joined)
 		return because(-EINVAL, "--networks does not stand in a batch");
 	if (!strcmp(file, "none"))
-		return networks_forget(context->state);
+		return change_begin(change, context) ?: networks_forget(context->state);
 	if (is_same(context, file)) {
-		context->unchanged = alone;
-		return 0;
+		context->unchanged = true;
+		return change_begin(change, context);
 	}
-	return networks_make(context->state, file, &source);
+	path_in_use(t.before, context);
+	return networks_make_when(context->state, file, &source, begin_change, &t);
 }
 
 int verb_tune(const struct call *call)
@@ -168,8 +200,9 @@ int verb_tune(const struct call *call)
 	if (!err && o->networks && o->confirm.given)
 		err = because(-EINVAL, "--networks does not go back by itself: it takes no --confirm");
 	if (!err)
-		err = o->n || o->networks ? change_begin(&change, call->context)
-					  : state_open(&look, call->context, false);
+		err = o->networks ? take_networks(call->context, o->networks, &change)
+		      : o->n	  ? change_begin(&change, call->context)
+				  : state_open(&look, call->context, false);
 
 	if (!err && o->n)
 		before = settings_read(change->state);
@@ -193,8 +226,6 @@ int verb_tune(const struct call *call)
 	}
 	if (!err && o->n && o->force)
 		err = change_force(change, NULL);
-	if (!err && o->networks)
-		err = take_networks(call->context, o->networks, true);
 	if (!err && change)
 		err = change_commit(change, news ? &rebuild : NULL);
 	/* As the filter has been sized by now. */
