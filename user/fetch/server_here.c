@@ -73,9 +73,12 @@ int server_here_read(struct server_here *h, const char *url)
 static struct addr addr_of(const void *bytes, unsigned int family)
 {
 	struct addr addr = { 0, family };
+	size_t n = addr_width(family) / 8;
+	uint8_t at[sizeof(struct in6_addr)];
 
-	for (size_t i = 0; i < addr_width(family) / 8; i++)
-		addr.num = addr.num << 8 | ((const uint8_t *)bytes)[i];
+	memcpy(at, bytes, n);
+	for (size_t i = 0; i < n; i++)
+		addr.num = addr.num << 8 | at[i];
 	addr_unmap(&addr);
 	return addr;
 }
@@ -275,20 +278,24 @@ static void on_other_end(void *arg, const struct nlmsghdr *message)
 int server_here_connected(struct server_here *h, int fd)
 {
 	static const char so[] = "it is not believed";
-	struct sockaddr_storage from = { 0 };
+	union {
+		struct sockaddr any;
+		struct sockaddr_in v4;
+		struct sockaddr_in6 v6;
+	} from = { 0 };
 	socklen_t length = sizeof(from);
-	const struct sockaddr_in *v4 = (const struct sockaddr_in *)&from;
-	const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)&from;
 	struct look l = { .here = h, .at = h->at[h->chosen] };
 	char address[SERVER_HOST_MAX];
 	int err = server_here_same(h);
+	bool is_4;
 
 	if (err || !h->seen)
 		return err;
-	if (getsockname(fd, (struct sockaddr *)&from, &length))
+	if (getsockname(fd, &from.any, &length))
 		return because(-errno, "%s", strerror(errno));
-	l.from = from.ss_family == AF_INET ? addr_of(&v4->sin_addr, 4) : addr_of(&v6->sin6_addr, 6);
-	l.from_port = ntohs(from.ss_family == AF_INET ? v4->sin_port : v6->sin6_port);
+	is_4 = from.any.sa_family == AF_INET;
+	l.from = is_4 ? addr_of(&from.v4.sin_addr, 4) : addr_of(&from.v6.sin6_addr, 6);
+	l.from_port = ntohs(is_4 ? from.v4.sin_port : from.v6.sin6_port);
 	err = ask_kernel(&l, 1 << TCP_ESTABLISHED | 1 << TCP_SYN_RECV, l.from_port, on_other_end);
 	if (err < 0)
 		return err;

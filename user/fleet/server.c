@@ -103,7 +103,7 @@ static bool more_room(struct server *s)
 	asked = calloc(room, sizeof(*asked));
 	if (!asked)
 		return false;
-	for (size_t i = 0; i < s->n; i++)
+	for (size_t i = 0; i < s->n && s->room; i++)
 		asked[i] = s->asked[(s->first + i) % s->room];
 	free(s->asked);
 	s->asked = asked;

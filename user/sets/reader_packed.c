@@ -17,9 +17,9 @@ struct unpacking {
 	struct reader *reader;
 	struct packed_head head;
 	ZSTD_DStream *zstd;
-	bool ended; /* of the frame */
 	uint64_t padding;
 	struct packed_sum sum;
+	bool ended;	 /* of the frame */
 	uint32_t done;	 /* the last kind of block that was begun */
 	uint64_t next;	 /* IPv4, places: the least that may follow */
 	ip6 next6;	 /* IPv6 */
