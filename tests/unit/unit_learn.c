@@ -127,6 +127,9 @@ static void learns(void)
 	works(10000);
 	expect(0, 0);
 	expect(100, 671);
+	/* A second is left. */
+	expect(100, 672);
+	works(1000);
 }
 
 static void tries_again(void)
