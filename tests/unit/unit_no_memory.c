@@ -60,6 +60,7 @@
 #define source list_source /* bpf/parse.h has another */
 #include "state/sources.h"
 #undef source
+#include "state/until.h"
 #include "verbs/list_files.h"
 
 /* The linker has all calls of the command's own code come here; in children, too. */
@@ -518,6 +519,21 @@ static int recalls_bans(const struct ranges *within)
 	ranges_free(&all);
 	free(bans);
 	free(first);
+	state_close(s);
+	return err;
+}
+
+/* Until when what is dropped: by a list, by a ban, and by neither. */
+static int foresees(void)
+{
+	static const struct addr addrs[] = { { 0x05000000, 4 }, { 0x01020304, 4 }, { 9, 4 } };
+	struct untils untils = { 0 };
+	struct state *s = NULL;
+	int err = state_open(&s, &own_context, false);
+
+	err = err ?: state_until(s, addrs, 3, UNTIL_ENDLESS, &untils);
+	CHECK(err || (untils.of[0].n == 1 && untils.of[1].n == 1 && !untils.of[2].n), "other periods");
+	untils_free(&untils);
 	state_close(s);
 	return err;
 }
@@ -1075,6 +1091,7 @@ static void states(void)
 	EACH(recalls_all_bans);
 	EACH(recalls_some_bans);
 	EACH(recalls_the_rest);
+	EACH(foresees);
 	EACH(confirms_grants);
 	EACH(reads_config);
 	EACH(explains);
