@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "base/clock.h"
+#include "base/progress.h"
 #include "change/accounts.h"
 #include "change/ban.h"
 #include "change/behind.h"
@@ -16,6 +17,21 @@
 #include "state/strikes.h"
 
 #include "own_state.h"
+
+/* How far it is. */
+static char far_said[300];
+
+static void given_progress(const struct context *context, const char *what, double part)
+{
+	size_t n = strlen(far_said);
+
+	(void)context;
+	snprintf(far_said + n, sizeof(far_said) - n, "%s %.2f; ", what, part);
+}
+
+#define progress given_progress
+#include "change/ban.c"
+#undef progress
 
 #define WHOSE BAN_BY_CROWDSEC
 
@@ -263,6 +279,29 @@ static void shorter(void)
 		      "it is behind itself");
 		end();
 	}
+}
+
+/* Of many it is said again and again which part of them is done. */
+static void how_far(void)
+{
+	enum { MANY = 3 * FAR_EACH };
+	struct prefixes many = { .at = calloc(MANY, sizeof(*many.at)), .n = MANY };
+	struct banned banned = { 0 };
+	bool build;
+
+	ENOUGH(many.at);
+	begin();
+	for (uint32_t i = 0; i < MANY; i++)
+		many.at[i] = (struct prefix){ { 0x0a000000 + i, 4 }, 32 };
+	*far_said = '\0';
+	CHECK(!ban_add(&change, &plain, &many, &banned) && !ban_del(&change, &many, NULL, NULL, &build), "%s",
+	      log_last());
+	CHECK(!strcmp(far_said, "keeping the bans 0.33; keeping the bans 0.67; "
+				"taking the bans out 0.33; taking the bans out 0.67; "),
+	      "'%s'", far_said);
+	banned_free(&banned);
+	free(many.at);
+	end();
 }
 
 /* Several of this machine's own are one, as without the agent. */
@@ -791,6 +830,7 @@ static const struct ktap_case cases[] = {
 	{ "the agent's ban first", agents_first },
 	{ "a shorter one", shorter },
 	{ "what is met", met },
+	{ "how far it is", how_far },
 	{ "several", several },
 	{ "taken out by hand", taken_out },
 	{ "taken out after a reboot", after_a_reboot },
