@@ -14,7 +14,9 @@
 #include "change/load_internal.h"
 #include "made_change.h"
 #include "sets/packed.h"
+#include "sets/where.h"
 #include "state/settings.h"
+#include "state/sources.h"
 
 #define URL "https://example.net/a"
 
@@ -402,6 +404,47 @@ static void described(void)
 	      text);
 }
 
+/* The longest are kept in full, of a file's list, too: as words of a command line they are the same again. */
+static void described_in_full(void)
+{
+	static char text[sizeof(feed.options)];
+	const size_t rooms[] = { sizeof(feed.options), sizeof(((struct source *)NULL)->options) };
+	char where[WHERE_MAX], rule[WHERE_MAX], known[SCOPE_TEXT_MAX], is[SCOPE_TEXT_MAX];
+
+	begin();
+	/* Nothing but what is quoted, and each interface a name of such letters. */
+	memset(rule, '"', sizeof(rule));
+	memcpy(rule, "a=", 2);
+	rule[WHERE_MAX - 30] = '\0';
+	ENOUGH(!where_add(its.reading.where, rule));
+	for (int i = 0; i < SCOPE_ON; i++) {
+		snprintf(rule, sizeof(rule), "\"\"\"\"\"\"\"\"\"\"\"\"\"\"%c", 'a' + i);
+		ENOUGH(!scope_add_on(&options.scope, rule));
+	}
+	for (int i = 0; i < SCOPE_RULES; i++) {
+		snprintf(rule, sizeof(rule), "tcp/%d", 10001 + 2 * i);
+		ENOUGH(!scope_add_only(&options.scope, rule));
+	}
+	ENOUGH(scope_text(known, &options.scope));
+	for (size_t i = 0; i < 2; i++) {
+		struct scope scope = { 0 };
+		struct words words;
+
+		load_describe(&its, text, rooms[i]);
+		*where = '\0';
+		ENOUGH(!words_split(&words, text));
+		for (int k = 0; k + 1 < words.n; k += 2)
+			if (!strcmp(words.words[k], "--where"))
+				ENOUGH(!where_add(where, words.words[k + 1]));
+			else
+				ENOUGH(!(!strcmp(words.words[k], "--on") ? scope_add_on
+									 : scope_add_only)(&scope, words.words[k + 1]));
+		CHECK(!strcmp(where, its.reading.where) && scope_text(is, &scope) && !strcmp(is, known),
+		      "into %zu bytes: %s", rooms[i], text);
+		words_free(&words);
+	}
+}
+
 /* A line fetches nothing: what is for the version that is fetched would be taken without a word. */
 static void for_now(void)
 {
@@ -441,7 +484,8 @@ static const struct ktap_case cases[] = { { "noted", noted },
 					  { "another list", another_list },
 					  { "the same again", same_again },
 					  { "for now", for_now },
-					  { "described", described } };
+					  { "described", described },
+					  { "described in full", described_in_full } };
 
 int main(void)
 {
