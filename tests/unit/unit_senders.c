@@ -2,12 +2,28 @@
 /* Who sends how much in its busiest second, against a naive count; and the limits proposed, by the detector's own code.
  */
 #include <math.h>
+#include <sys/random.h>
 
 #include "bpf/detect.h"
 #include "frames.h"
 #include "ktap.h"
 #include "naive.h"
 #include "observe/senders.h"
+
+/* Random bytes, or these. */
+static int given_bytes = -1;
+
+static ssize_t given_random(void *to, size_t size, unsigned int flags)
+{
+	if (given_bytes < 0)
+		return getrandom(to, size, flags);
+	memset(to, given_bytes, size);
+	return (ssize_t)size;
+}
+
+#define getrandom given_random
+#include "observe/senders.c"
+#undef getrandom
 
 enum { FEW = 300, PACKETS = 200000, SPAN = 20, TICK = 4000000 };
 
@@ -83,13 +99,6 @@ static struct senders *add_all(void)
 		ENOUGH(!senders_add(s, (int64_t)(sent[i].time / SECOND), frame, sizeof(frame), sent[i].length, 1));
 	}
 	return s;
-}
-
-static int by_size(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return x < y ? -1 : x > y;
 }
 
 static bool as_counted(enum packet_class class, const struct sender_class *c)
@@ -223,7 +232,7 @@ static void too_many(void)
 static void out_of_order(void)
 {
 	struct senders *s = senders_new();
-	struct sender_class c;
+	struct sender_class c = { 0 };
 
 	ENOUGH(s);
 	for (int i = 0; i < 1000; i++) {
@@ -235,6 +244,23 @@ static void out_of_order(void)
 	CHECK(!senders_class(s, CLASS_UDP, &c) && c.busiest[0].peak >= 500, "%llu in the busiest second",
 	      (unsigned long long)c.busiest[0].peak);
 	senders_free(s);
+}
+
+/* All that is random in them; what multiplies is odd, as otherwise sources may all have one place. */
+static void seeds(void)
+{
+	static const struct hash_seeds known[] = { { 0, 1, 1, 1 }, { ~0ULL, ~0ULL, ~0ULL, ~0ULL } };
+
+	for (int i = 0; i < 2; i++) {
+		struct senders *s;
+
+		given_bytes = i ? 0xff : 0;
+		s = senders_new();
+		given_bytes = -1;
+		ENOUGH(s);
+		CHECK(!memcmp(&s->d.hash, &known[i], sizeof(known[i])), "of bytes that are %s", i ? "all ones" : "0");
+		senders_free(s);
+	}
 }
 
 static void keys(void)
@@ -252,6 +278,7 @@ int main(void)
 		{ "nobody else is hit", nobody_else_is_hit },
 		{ "more sources than are followed", too_many },
 		{ "out of order", out_of_order },
+		{ "seeds", seeds },
 		{ "keys as text", keys },
 	};
 
