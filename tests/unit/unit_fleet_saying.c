@@ -4,11 +4,13 @@
  * other, with this test as the program between them. Nothing that is said is forgotten before it is there.
  */
 #include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include "base/clock.h"
+#include "base/lock.h"
 #include "base/log.h"
 #include "change/accounts.h"
 #include "feeds/fleet_saying.h"
@@ -468,6 +470,39 @@ static void unreadable(void)
 	is(own.epoch, 8, false, 0);
 }
 
+/* It is kept under the lock that all take who change the state: while another has it, it is not known as said. */
+static void locked(void)
+{
+	struct context hurried = own_context;
+	char *words[TALK_WORDS] = { (char[]){ "said" }, (char[]){ "2" }, own.epoch, (char[]){ "8" } };
+	int pair[2], err = 0;
+	char path[220], begun;
+	pid_t other;
+
+	joined("all");
+	change("192.0.2.1", "one", 0);
+	own.again = true;
+	SAYS("+\t192.0.2.1\t0\tone\nbatch\t2\n");
+	snprintf(path, sizeof(path), "%s/" STATE_LOCK, directory);
+	ENOUGH(!pipe(pair));
+	other = fork();
+	if (!other)
+		_exit(lock_take(path, 0) < 0 || write(pair[1], "", 1) != 1 || pause());
+	close(pair[1]);
+	CHECK(other > 0 && read(pair[0], &begun, 1) == 1, "there is no other");
+	hurried.wait = 0;
+	own.context = &hurried;
+	CHECK(saying_take(&own, words, &err) && err_is(err, EBUSY) && own.is == OWN_SENT, "%s",
+	      err ? reason(err) : "no error");
+	own.context = &own_context;
+	kill(other, SIGKILL);
+	waitpid(other, NULL, 0);
+	close(pair[0]);
+	is(own.epoch, 7, false, 1);
+	take("said", "2", own.epoch, "8");
+	is(own.epoch, 8, false, 0);
+}
+
 /* What of this machine's own cannot be read is not said, and is no end of it; nor is it known what was lost. */
 static void not_given(void)
 {
@@ -602,6 +637,7 @@ int main(void)
 		{ "many", many },
 		{ "neither", neither },
 		{ "unreadable", unreadable },
+		{ "locked", locked },
 		{ "not given", not_given },
 		{ "told once", told_once },
 		{ "soon", soon },
