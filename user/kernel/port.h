@@ -33,8 +33,8 @@ enum { PORT_XDP = 1, PORT_FRAGS = 32 };
 int port_look(struct port *port, const char *name);
 
 /*
- * A veth receives on so many queues from now on; 0: on as many as it can. How many it were before; 0: it is no veth, or
- * nothing was changed.
+ * A veth receives on so many queues from now on; 0: on as many as it can. Returns how many it was before; 0: it is no
+ * veth, or nothing was changed.
  */
 unsigned int port_receive_on(const char *name, unsigned int queues);
 

@@ -32,7 +32,7 @@
  * Who has the other end of one, as a container has, makes the kernel speak of it as often as he likes: that takes the
  * service from nobody else. A few looks in a row are usual.
  */
-#define LOOK_MS 100 /* at length no more than one in so long */
+#define LOOK_MS 100 /* in the long run no more than one look in this time */
 #define USUAL	8
 #define READS	1024 /* messages that are read before one look: some ms */
 

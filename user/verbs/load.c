@@ -34,7 +34,7 @@ const struct option_spec load_list_options[] = {
 	  .does = "of a URL: xdp-bloom(8)" },
 	{ "renew", AT(load_options, renew) },
 	{ "if-changed", AT(load_options, if_changed) },
-	{ "spare", AT(load_options, spare), .does = "only another version; as the service does" },
+	{ "spare", AT(load_options, spare), .does = "how the service loads: xdp-bloom(8)" },
 	{ "bogons", .type = OPTION_WORD, AT(load_options, bogons), .words = bogons_words,
 	  .does = "private, multicast and such: left out otherwise" },
 	{ "ban-own", AT(load_options, ban_own) },
