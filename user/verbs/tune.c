@@ -185,13 +185,46 @@ static int take_networks(struct context *context, const char *file, struct chang
 	return networks_make_when(context->state, file, &source, begin_change, &t);
 }
 
+/* Each setting that was given; *news says whether a filter is to be built again for it. */
+static int take_settings(const struct call *call, struct change **begun, bool *news)
+{
+	const struct options *o = call->options;
+	int err = change_begin(begun, call->context);
+	struct change *change = *begun;
+	struct settings before, after;
+
+	if (err)
+		return err;
+	before = settings_read(change->state);
+	for (size_t i = 0; i < o->n && i < WANTED_MAX && !err; i++) {
+		const struct setting *setting = o->wanted[i].setting;
+		bool same = state_setting(change->state, setting->name, -1) == o->wanted[i].value;
+
+		*news = *news || (!same && setting->kind != SETTING_FETCH);
+		/* One that is so already, but goes back, is asked about, too. */
+		err = change_pending(change, PENDING_SETTING, setting->name, same ? 0 : (long)o->confirm.value);
+		err = err ?: state_set(change->state, setting->name, o->wanted[i].value);
+	}
+	if (err)
+		return err;
+	after = settings_read(change->state);
+	if (before.exact && !after.exact && !o->force)
+		return because_not_exact(&after);
+	/* It begins to look where it did not. */
+	if (after.inner && !before.inner) {
+		change->guard.afresh = true;
+		change->guard.until = change->line_waits ? change->deadline : 0;
+	}
+	return o->force ? change_force(change, NULL) : 0;
+}
+
 int verb_tune(const struct call *call)
 {
 	static const struct apply_options rebuild = { 0 };
 	const struct options *o = call->options;
 	struct change *change = NULL;
 	struct state *look = NULL;
-	struct settings settings = { 0 }, before = { 0 };
+	struct settings settings = { 0 };
 	bool news = false;
 	int err = call->context->check ? check(call) : 0;
 
@@ -201,33 +234,12 @@ int verb_tune(const struct call *call)
 		err = because(-EINVAL, "--networks does not go back by itself: it takes no --confirm");
 	if (!err)
 		err = o->networks ? take_networks(call->context, o->networks, &change)
-		      : o->n	  ? change_begin(&change, call->context)
+		      : o->n	  ? take_settings(call, &change, &news)
 				  : state_open(&look, call->context, false);
-
-	if (!err && o->n)
-		before = settings_read(change->state);
-	for (size_t i = 0; i < o->n && i < WANTED_MAX && !err; i++) {
-		const struct setting *setting = o->wanted[i].setting;
-		bool same = state_setting(change->state, setting->name, -1) == o->wanted[i].value;
-
-		news = news || (!same && setting->kind != SETTING_FETCH);
-		/* One that is so already, but goes back, is asked about, too. */
-		err = change_pending(change, PENDING_SETTING, setting->name, same ? 0 : (long)o->confirm.value);
-		err = err ?: state_set(change->state, setting->name, o->wanted[i].value);
-	}
-	if (!err)
-		settings = settings_read(change ? change->state : look);
-	if (!err && before.exact && !settings.exact && !o->force)
-		err = because_not_exact(&settings);
-	/* It begins to look where it did not. */
-	if (!err && o->n && settings.inner && !before.inner) {
-		change->guard.afresh = true;
-		change->guard.until = change->line_waits ? change->deadline : 0;
-	}
-	if (!err && o->n && o->force)
-		err = change_force(change, NULL);
 	if (!err && change)
 		err = change_commit(change, news ? &rebuild : NULL);
+	if (!err)
+		settings = settings_read(change ? change->state : look);
 	/* As the filter has been sized by now. */
 	if (!err)
 		settings.lines = state_line_times(change ? change->state : look);
