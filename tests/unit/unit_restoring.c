@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * restore, and what completes a change that was left half done: what is asked of the kernel in which order, and what is
+ * attached and kept afterwards; over a state in a directory of the test's own and a kernel that is made up, word for
+ * word.
+ */
+#include "made_interfaces.h"
+
+static const struct shown known[] = {
+#include "unit_restoring.txt"
+};
+
+static struct shows shows = { .file = "tests/unit/unit_restoring.txt",
+			      .known = known,
+			      .n = sizeof(known) / sizeof(known[0]) };
+
+static void restores(bool spare, bool force)
+{
+	const struct restore_options o = { spare, force };
+	size_t gone = 0;
+	int err = restore(&own_context, &o, &gone);
+
+	printf("  %s, %zu are missing\n", err ? reason(err) : "done", gone);
+	print_state();
+}
+
+/* What is there of it on trial alone is asked about until that goes back; whatever comes for good, for good. */
+static void restored_beside_a_trial(void)
+{
+	for (int at = 0; at < 4; at++) {
+		struct pending pending = { .kind = PENDING_INTERFACE, .deadline = 4000000000, .due = DUE };
+		struct state *s;
+
+		anew();
+		kept("eth0", "native", MATCH_SOURCE, NULL, at == 0);
+		kept("eth1", "native", MATCH_SOURCE, NULL, at == 1);
+		kept("eth2", "native", MATCH_SOURCE, NULL, at == 2);
+		s = opened(true);
+		for (int i = 0; i < 2; i++) {
+			snprintf(pending.name, sizeof(pending.name), "eth%d", i ? 2 : 0);
+			if (!s || (!(at == 3 && i) && state_pending_add(s, &pending)))
+				abort();
+		}
+		if (state_commit(s))
+			abort();
+		state_close(s);
+		printf("-- there is eth%d, and on trial eth0%s\n", at, at < 3 ? " and eth2" : "");
+		restores(false, false);
+	}
+}
+
+static void restored(void)
+{
+	for (int at = 0; at <= 12; at++) {
+		restore_before();
+		fails_at = at;
+		printf("-- call %d fails\n", at);
+		restores(at & 1, at & 2);
+	}
+	puts("-- the service runs");
+	restore_before();
+	watched = true;
+	restores(false, false);
+	for (int at = 0; at <= 12; at++)
+		for (int times = 1; times < (at == 3 ? 3 : 2); times++) {
+			restore_before();
+			reserve = true;
+			fails_at = at;
+			fails_on = times > 1;
+			fails_with = -ENOSPC;
+			printf("-- the disk is full at call %d%s\n", at, fails_on ? ", and all that follow" : "");
+			restores(false, false);
+		}
+	puts("-- there is no reserve");
+	restore_before();
+	fails_at = 1;
+	fails_with = -ENOSPC;
+	restores(false, false);
+	puts("-- all is there");
+	anew();
+	eth0_is();
+	restores(false, false);
+	restored_beside_a_trial();
+}
+
+static void completes(void)
+{
+	struct change change = { .context = &own_context };
+
+	for (int at = 0; at <= 5; at++) {
+		anew();
+		kept("eth0", "auto", MATCH_SOURCE, NULL, true);
+		kept("eth1", "auto", MATCH_SOURCE, NULL, true);
+		kept("p1", "auto", MATCH_DESTINATION, NULL, true);
+		kept("p2", "auto", MATCH_DESTINATION, NULL, true);
+		kept("p2", "tc", MATCH_LEAVING(MATCH_SOURCE), NULL, true);
+		filtered[1].match = MATCH_BOTH;
+		filtered[2].gone = true;
+		filtered[3].match = MATCH_COMING(MATCH_SOURCE);
+		filtered[3].mode = MODE_TC;
+		matches = at;
+		fails_at = at - 1;
+		printf("-- call %d fails\n", at - 1);
+		change.state = opened(false);
+		attach_complete(&change);
+		state_close(change.state);
+		print_state();
+	}
+}
+
+static void word_for_word(void)
+{
+	static const struct scene scenes[] = { { "restore", restored }, { "half changed", completes } };
+
+	shows_scenes(&shows, scenes, sizeof(scenes) / sizeof(scenes[0]), NULL);
+	anew();
+}
+
+int main(void)
+{
+	static const struct ktap_case cases[] = { { "word for word", word_for_word } };
+
+	return own_state_run(cases, sizeof(cases) / sizeof(*cases));
+}
