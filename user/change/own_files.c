@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* From files: resolvers, the upstreams of local ones, leases, clocks. Which program wrote them does not matter. */
+/* From files: resolvers, upstreams of local ones, leases, clocks, logins. Which program wrote them does not matter. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -14,9 +14,9 @@
 #include "change/own_internal.h"
 #include "change/own_scan.h"
 
-/* Longer files are read up to there, and of a directory so many. */
+/* Longer files are read up to there, and of a directory so many: logind has 8192 sessions where nobody says more. */
 #define TEXT_MAX  65536
-#define FILES_MAX 256
+#define FILES_MAX 65536
 
 /* A path that ends in '/': every file in it whose name has that ending. */
 static const struct source {
@@ -100,6 +100,15 @@ static bool is_read(const char *name, const char *ending)
 	return *name != '.' && ends_in(name, ending) && !ends_in(name, ".ref");
 }
 
+static void say_more(const char *path)
+{
+	static bool said;
+
+	if (!said)
+		warn("not all that this machine needs may be known: %s has more than %d files", path, FILES_MAX);
+	said = true;
+}
+
 static void read_directory(struct learned *l, const struct source *source, long long now)
 {
 	char path[NAME_MAX + 64];
@@ -109,10 +118,13 @@ static void read_directory(struct learned *l, const struct source *source, long 
 
 	if (!dir)
 		missing(l, source->path);
-	while (dir && files < FILES_MAX && (entry = readdir(dir))) {
+	while (dir && (entry = readdir(dir))) {
 		if (!is_read(entry->d_name, source->ending))
 			continue;
-		files++;
+		if (files++ == FILES_MAX) {
+			say_more(source->path);
+			break;
+		}
 		snprintf(path, sizeof(path), "%s%s", source->path, entry->d_name);
 		read_file(l, source, path, now);
 	}

@@ -36,7 +36,7 @@ void own_from_xfrm(struct learned *l);
 /* The other ends of an interface that has many: of VXLAN, and of GRE. */
 void own_from_forwarding(struct learned *l, unsigned int index, const char *name);
 void own_from_neighbours(struct learned *l, unsigned int index, const char *name);
-/* Resolvers, leases, clocks: own_files.c. */
+/* Resolvers, leases, clocks, sessions of logind: own_files.c. */
 int own_from_files(struct learned *l);
 /* Who is logged in or connected: own_people.c. */
 void own_from_people(struct learned *l, struct state *state);

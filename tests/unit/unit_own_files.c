@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What files tell of needs: from a directory of sessions, and one file, of the test's own. */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "ktap.h"
+
+static DIR *directory_given(const char *path);
+static struct dirent *entry_given(DIR *dir);
+static int directory_closed(DIR *dir);
+static int file_given(const char *path, int flags);
+
+#define opendir	 directory_given
+#define readdir	 entry_given
+#define closedir directory_closed
+#define open	 file_given
+#include "change/own_files.c"
+#undef opendir
+#undef readdir
+#undef closedir
+#undef open
+
+#define SESSIONS "/run/systemd/sessions/"
+
+/* Sessions 1, 2 and so on. All are of one stranger's address but `ours`. */
+static size_t sessions, ours, given;
+static int directories;
+
+static DIR *directory_given(const char *path)
+{
+	errno = ENOENT;
+	if (strcmp(path, SESSIONS) != 0)
+		return NULL;
+	directories++;
+	given = 0;
+	return (DIR *)&given;
+}
+
+/* Behind each its pipe. */
+static struct dirent *entry_given(DIR *dir)
+{
+	static struct dirent entry;
+
+	if (dir != (DIR *)&given || given == 2 * sessions)
+		return NULL;
+	snprintf(entry.d_name, sizeof(entry.d_name), "%zu%s", given / 2 + 1, given % 2 ? ".ref" : "");
+	given++;
+	return &entry;
+}
+
+static int directory_closed(DIR *dir)
+{
+	directories -= dir == (DIR *)&given;
+	return 0;
+}
+
+static int text_given(const char *text)
+{
+	int fd = memfd_create("given", MFD_CLOEXEC);
+
+	if (fd < 0 || write(fd, text, strlen(text)) != (ssize_t)strlen(text) || lseek(fd, 0, SEEK_SET))
+		abort();
+	return fd;
+}
+
+static int file_given(const char *path, int flags)
+{
+	if (flags != (O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY))
+		abort();
+	if (!strcmp(path, "/etc/resolv.conf"))
+		return text_given("nameserver 192.0.2.1\n");
+	if (!strncmp(path, SESSIONS, strlen(SESSIONS)) && !strstr(path, ".ref"))
+		return text_given(strtoul(path + strlen(SESSIONS), NULL, 10) == ours
+					  ? "UID=0\nREMOTE=1\nREMOTE_HOST=192.0.2.2\n"
+					  : "UID=1001\nREMOTE=1\nREMOTE_HOST=192.0.2.3\n");
+	errno = ENOENT;
+	return -1;
+}
+
+/* Is ours among what is learned? `wanted` is what must be said of it. */
+static bool knows_ours(const char *wanted)
+{
+	struct learned l = { 0 };
+	FILE *messages = stderr;
+	char *said = NULL;
+	bool found = false;
+	size_t size = 0;
+
+	stderr = open_memstream(&said, &size);
+	own_from_files(&l);
+	fclose(stderr);
+	stderr = messages;
+	for (size_t i = 0; i < l.n; i++)
+		found = found || l.at[i].addr.num == 0xc0000202;
+	CHECK(!strcmp(said, wanted), "said: '%s'", said);
+	CHECK(!l.err && !directories, "%s; %d directories are left open", l.err ? reason(l.err) : "all is well",
+	      directories);
+	free(said);
+	free(l.slots);
+	free(l.at);
+	return found;
+}
+
+/* Who has many sessions hides nobody else's, in whatever order they come. */
+static void of_many(void)
+{
+	static const size_t many[] = { 1, 2, 257, 8192, FILES_MAX };
+
+	for (size_t i = 0; i < sizeof(many) / sizeof(many[0]); i++) {
+		sessions = many[i];
+		ours = 1;
+		CHECK(knows_ours(""), "the first of %zu is not known", sessions);
+		ours = sessions;
+		CHECK(knows_ours(""), "the last of %zu is not known", sessions);
+	}
+}
+
+/* Nor is it without an end, and that is said, once. */
+static void of_too_many(void)
+{
+	ours = sessions = FILES_MAX + 1;
+	CHECK(!knows_ours("xdp-bloom: not all that this machine needs may be known: " SESSIONS
+			  " has more than 65536 files\n"),
+	      "it is without an end");
+	knows_ours("");
+}
+
+int main(void)
+{
+	static const struct ktap_case run[] = {
+		{ "of many", of_many },
+		{ "of too many", of_too_many },
+	};
+
+	return ktap_run(run, sizeof(run) / sizeof(*run));
+}
