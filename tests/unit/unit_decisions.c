@@ -59,6 +59,10 @@ static void reads(void)
 		{ NEW(ONE(7, "Ip", "192.0.2.1", "1h", "captcha")), 1, 0, 0 },
 		{ NEW(ONE(7, "Ip", "nonsense", "1h", "ban")), 1, 0, 0 },
 		{ NEW(ONE(7, "Range", "192.0.2.0/33", "1h", "ban")), 1, 0, 0 },
+		{ NEW(ONE(7, "User-Agent", "", "1h", "ban")), 1, 0, 0 },
+		{ NEW(ONE(7, "Username", "a\\u0000", "1h", "ban")), 1, 0, 0 },
+		{ NEW(ONE(7, "Username", "]}\\\\\\\"]}],", "1h", "ban")), 1, 0, 0 },
+		{ NEW(ONE(7, "Ip", "192.0.2.1\\u0000", "1h", "ban")), 1, 0, 0 },
 		{ NEW(ONE(7, "Ip", "192.0.2.1", "", "ban")), -1, 0, 0 },
 		{ NEW(ONE(7, "Ip", "192.0.2.1", "-", "ban")), -1, 0, 0 },
 		{ NEW(ONE(7, "Ip", "192.0.2.1", "1", "ban")), -1, 0, 0 },
@@ -120,6 +124,12 @@ static void refuses(void)
 		"{",
 		"{\"new\":[",
 		"{\"new\":[],\"deleted\":",
+		"{\"new\":[],\"deleted\":[],\"\\",
+		"{\"new\":[\"",
+		"{\"new\":[{\"id\":7],\"deleted\":[]}",
+		"{\"new\":[7}],\"deleted\":[]}",
+		"{\"new\":[],\"deleted\":[],\"more\":}",
+		"{\"new\":[,7],\"deleted\":[]}",
 		NEW(ONE(7, "Ip", "192.0.2.1", "1h", "ban") ","),
 		NEW(ONE(7, "Ip", "192.0.2.1", "1h", "ban") " 7"),
 		NEW("{\"id\":7,\"id\":7,\"scope\":\"As\",\"value\":\"1\",\"duration\":\"1h\"}"),
@@ -534,12 +544,16 @@ static void bounded(void)
 		const char *before, *each;
 		size_t n;
 		const char *behind, *why; /* why: NULL: it is taken */
+		size_t others, added;
 	} answers[] = {
-		{ "{\"deleted\":null,\"new\":[", other, 200000, "]}", NULL },
-		{ "{\"deleted\":null,\"new\":[", "{}", 3000000, "]}", "without a scope" },
-		{ "{\"deleted\":null,\"new\":[{\"scope\":[", "[]", 3000000, "]}]}", "no decisions" },
-		{ "{\"deleted\":null,\"new\":[],\"more\":[", "1", 5000000, "]}", "no decisions" },
-		{ "{\"deleted\":null,\"new\":[", other, 1000001, "]}", "more than 1000000" },
+		{ "{\"deleted\":null,\"new\":[", other, 200000, "]}", NULL, 200000, 0 },
+		{ "{\"deleted\":null,\"new\":[", "{}", 3000000, "]}", "without a scope", 0, 0 },
+		{ "{\"deleted\":null,\"new\":[{\"scope\":[", "[]", 3000000, "]}]}", NULL, 1, 0 },
+		{ "{\"deleted\":null,\"new\":[],\"more\":[", "1", 5000000, "]}", NULL, 0, 0 },
+		/* As somebody's name: what is behind it is read. */
+		{ "{\"deleted\":null,\"new\":[{\"scope\":\"Username\",\"duration\":\"4h\",\"value\":\"", "\\u003c",
+		  3000000, "\"}," ONE(7, "Ip", "192.0.2.1", "1h", "ban") "]}", NULL, 1, 1 },
+		{ "{\"deleted\":null,\"new\":[", other, 1000001, "]}", "more than 1000000", 0, 0 },
 	};
 
 	for (size_t i = 0; i < sizeof(answers) / sizeof(*answers); i++) {
@@ -550,7 +564,8 @@ static void bounded(void)
 
 		close(fd);
 		more = most_memory() - before;
-		CHECK(answers[i].why ? err && strstr(reason(err), answers[i].why) : !err && c.others == answers[i].n,
+		CHECK(answers[i].why ? err && strstr(reason(err), answers[i].why)
+				     : !err && c.others == answers[i].others && c.added.n == answers[i].added,
 		      "%zu: %s", i, err ? reason(err) : "it is taken");
 		if (!err)
 			changes_free(&c);

@@ -59,31 +59,36 @@ static bool read_duration(const char *text, double *seconds)
 	return true;
 }
 
+/* NULL: there is none; "" also where there is a NUL in it, which a sender may have had put there. */
 static const char *text_of(const json_t *object, const char *name)
 {
-	return json_string_value(json_object_get(object, name)) ?: "";
+	const json_t *text = json_object_get(object, name);
+	const char *is = json_string_value(text);
+
+	return is && strlen(is) != json_string_length(text) ? "" : is;
 }
 
 /* 1: it is of another kind. */
 static int read_one(struct decision *d, const json_t *object, int64_t now)
 {
 	const char *scope = text_of(object, "scope"), *value = text_of(object, "value");
+	const char *duration = text_of(object, "duration"), *type = text_of(object, "type") ?: "";
 	char text[BAN_REASON_MAX];
 	double left;
 
 	*d = (struct decision){ .id = json_integer_value(json_object_get(object, "id")) };
-	if (!json_is_object(object) || !*scope || !*value || !*text_of(object, "duration"))
+	if (!scope || !*scope || !value || !duration)
 		return because(-EINVAL, "a decision without a scope, a value or a duration");
-	if ((strcasecmp(scope, "ip") != 0 && strcasecmp(scope, "range") != 0) ||
-	    strcasecmp(text_of(object, "type"), "ban") != 0 || json_is_true(json_object_get(object, "simulated")))
+	if ((strcasecmp(scope, "ip") != 0 && strcasecmp(scope, "range") != 0) || strcasecmp(type, "ban") != 0 ||
+	    json_is_true(json_object_get(object, "simulated")))
 		return 1;
-	if (!read_duration(text_of(object, "duration"), &left))
+	if (!read_duration(duration, &left))
 		return because(-EINVAL, "a decision without a duration");
 	if (prefix_parse(value, strlen(value), &d->prefix.first, &d->prefix.length))
 		return 1;
 	d->end = now + (int64_t)left;
-	snprintf(text, sizeof(text), CROWDSEC_REASON "%.40s %.70s", text_of(object, "origin"),
-		 text_of(object, "scenario"));
+	snprintf(text, sizeof(text), CROWDSEC_REASON "%.40s %.70s", text_of(object, "origin") ?: "",
+		 text_of(object, "scenario") ?: "");
 	clean_copy(d->reason, sizeof(d->reason), text);
 	return 0;
 }
@@ -110,16 +115,45 @@ static bool take(struct text *t, char c)
 	return is;
 }
 
+/* By its strings and brackets alone: whatever a sender has had written into it ends with it. */
+static int skip_value(struct text *t)
+{
+	bool quoted = false;
+	size_t depth = 0;
+
+	if (memchr(",:]}", next_of(t) ?: ',', 4))
+		return because(-EINVAL, "no decisions: no JSON");
+	for (; t->at < t->end; t->at++) {
+		char c = *t->at;
+
+		if (quoted && c == '\\')
+			t->at += t->at + 1 < t->end;
+		else if (c == '"')
+			quoted = !quoted;
+		else if (!quoted && (c == '[' || c == '{'))
+			depth++;
+		else if (!quoted && !depth && memchr(",:]}", c, 4))
+			return 0;
+		else if (!quoted && (c == ']' || c == '}'))
+			depth--;
+	}
+	return because(-EINVAL, "no decisions: they break off");
+}
+
+/* NULL, and no error: what has so many bytes is no decision about an address. */
 static int take_value(struct text *t, json_t **value)
 {
-	size_t left = (size_t)(t->end - t->at);
+	const char *begins = t->at;
 	json_error_t error;
+	int err = skip_value(t);
 
-	*value = json_loadb(t->at, left < VALUE_MOST ? left : VALUE_MOST,
-			    JSON_DECODE_ANY | JSON_DISABLE_EOF_CHECK | JSON_REJECT_DUPLICATES, &error);
+	*value = NULL;
+	if (err || t->at - begins > VALUE_MOST)
+		return err;
+	*value = json_loadb(begins, (size_t)(t->at - begins), JSON_DECODE_ANY | JSON_ALLOW_NUL | JSON_REJECT_DUPLICATES,
+			    &error);
 	if (!*value)
 		return because(-EINVAL, "no decisions: %s", error.text);
-	t->at += error.position;
 	return 0;
 }
 
@@ -135,7 +169,7 @@ static int take_decision(struct text *t, struct decisions *decisions, int64_t no
 	else if (!GROW(decisions->at, decisions->n))
 		err = -ENOMEM;
 	else
-		err = read_one(&decisions->at[decisions->n], object, now);
+		err = object ? read_one(&decisions->at[decisions->n], object, now) : 1;
 	json_decref(object);
 	if (err < 0)
 		return err;
@@ -151,7 +185,7 @@ static int take_decisions(struct text *t, struct decisions *decisions, int64_t n
 
 	if (!take(t, '[')) {
 		err = take_value(t, &value);
-		if (!err && !json_is_null(value))
+		if (!err && !(value && json_is_null(value)))
 			err = because(-EINVAL, "decisions that are no array");
 		json_decref(value);
 		return err;
@@ -167,7 +201,7 @@ static int take_decisions(struct text *t, struct decisions *decisions, int64_t n
 /* What else the answer has is of no interest. */
 static int take_member(struct text *t, struct decision_changes *c, int64_t now, bool found[2], size_t *ended)
 {
-	json_t *name, *value = NULL;
+	json_t *name;
 	int err = take_value(t, &name), which;
 
 	if (err)
@@ -179,14 +213,13 @@ static int take_member(struct text *t, struct decision_changes *c, int64_t now, 
 	if (which < 0 || (which < 2 && found[which]))
 		err = because(-EINVAL, "no decisions: %s", which < 0 ? "no JSON" : "they come twice");
 	else if (which == 2)
-		err = take_value(t, &value);
+		err = skip_value(t);
 	else if (which == 1)
 		err = take_decisions(t, &c->deleted, now, ended);
 	else
 		err = take_decisions(t, &c->added, now, &c->others);
 	if (which >= 0 && which < 2)
 		found[which] = true;
-	json_decref(value);
 	json_decref(name);
 	return err;
 }
