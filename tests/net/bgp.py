@@ -107,7 +107,9 @@ class Speaker:
                 attributes = origin + path + hop + preference + community
                 self.send(UPDATE, struct.pack('>HH', 0, len(attributes)) + attributes + data)
             else:
-                reach = struct.pack('>HBB', 2, 1, 16) + ipaddress.ip_address('2001:db8::1').packed + b'\0' + data
+                # Both, as neighbours on one link have it (RFC 2545).
+                hops = ipaddress.ip_address('2001:db8::1').packed + ipaddress.ip_address('fe80::1').packed
+                reach = struct.pack('>HBB', 2, 1, len(hops)) + hops + b'\0' + data
                 attributes = origin + path + preference + community + b'\x90\x0e' + struct.pack('>H', len(reach)) + reach
                 self.send(UPDATE, struct.pack('>HH', 0, len(attributes)) + attributes)
 
