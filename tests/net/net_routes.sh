@@ -217,6 +217,7 @@ unsaid() {
 	ip route add 45.5.0.3 nhid 5 table 666
 	follows --grace 0 --verbose
 	until_is "drop drop pass" 45.5.0.1 45.5.0.2 45.5.0.3
+	wait_until "that it is said what bans nobody" grep -qs "45.5.0.[13] is there by a route of another type" said
 	# The one that is replaced is the first, which is no blackhole.
 	ip route replace unreachable 45.5.0.1 table 666
 	ip route del blackhole 45.5.0.2 mtu 1400 table 666

@@ -84,6 +84,18 @@ static uint64_t given_elsewhere(const struct route_source *source)
 	return gateways;
 }
 
+static bool has_other;
+
+static const struct route *given_other(const struct route_source *source)
+{
+	static const struct route other = { .first = 0xc0000263, .family = 4, .length = 32, .type = RTN_UNICAST };
+
+	(void)source;
+	if (!is_taken)
+		abort();
+	return has_other ? &other : NULL;
+}
+
 static unsigned int given_readings(const struct route_source *source)
 {
 	(void)source;
@@ -263,6 +275,7 @@ static void given_own(uint64_t version)
 #define route_source_take	 given_take
 #define route_source_give	 given_give
 #define route_source_elsewhere	 given_elsewhere
+#define route_source_other	 given_other
 #define route_source_readings	 given_readings
 #define followed_put(c, f, s, p) given_put(c, f, s, p)
 #define followed_put_free(p)	 given_put_free(p)
@@ -342,6 +355,8 @@ static void happens(const char *what)
 		spared_n = (size_t)n;
 	} else if (sscanf(what, "elsewhere %lld", &n) == 1) {
 		gateways = (uint64_t)n;
+	} else if (sscanf(what, "other %lld", &n) == 1) {
+		has_other = n;
 	} else if (sscanf(what, "readings %lld", &n) == 1) {
 		readings = (unsigned int)n;
 	} else {
@@ -390,6 +405,11 @@ static const struct step leaves_out[] = {
 	{ 12600, "+0:0:0:1::/65" },
 	{ 13000, "INT" },
 	END,
+};
+
+static const struct step of_another_type[] = {
+	{ -1, "+192.0.2.1" }, { 1000, "other 1" },    { 1000, "+192.0.2.2" }, { 2000, "other 0" },
+	{ 3000, "other 1" },  { 3000, "+192.0.2.3" }, { 4000, "INT" },	      END,
 };
 
 static const struct step tries_again[] = {
@@ -478,6 +498,7 @@ static void run(const struct step *all, const struct routes_options *options)
 	kernel.seed = 0;
 	is_open = is_taken = false;
 	readings = 1;
+	has_other = false;
 	gateways = gateways_said = 0;
 	limit = 0;
 	takes = 0;
@@ -498,6 +519,7 @@ static void word_for_word(void)
 {
 	static const struct routes_options four = { .wish = { 667, 4, 3 }, .shadow = true, .grace = 0 };
 	static const struct routes_options six = { .wish = { 66, 6, 3 }, .wide = true, .grace = 1 };
+	static const struct routes_options main_one = { .wish = { RT_TABLE_MAIN, 4, 1ULL << RTN_BLACKHOLE } };
 	static const struct routes_options named = { .wish = { 66, 6, 3 }, .list = "mine", .grace = 1 };
 	static const struct {
 		const char *name;
@@ -506,6 +528,8 @@ static void word_for_word(void)
 	} each[] = {
 		{ "it goes well", goes_well, &plain },
 		{ "what is left out", leaves_out, &plain },
+		{ "a route of another type", of_another_type, &plain },
+		{ "a route of another type of the main table", of_another_type, &main_one },
 		{ "it is tried again", tries_again, &plain },
 		{ "it is too much", too_much, &plain },
 		{ "most is lost", is_lost, &plain },

@@ -48,7 +48,8 @@ struct route_source {
 	bool gap, maybe; /* something was lost; or may have changed without a word */
 	bool full;	 /* the kernel drops notices, and does not say it again, until all that wait are read */
 	bool by_nexthop; /* such routes were seen: they may become blackholes, too */
-	bool others;	 /* routes of other types were seen in the table */
+	bool others;	 /* routes of other types were seen in the table: */
+	struct route other;
 	int64_t read_at; /* ms, when all is read again */
 	int64_t read_end, took;
 };
@@ -152,7 +153,10 @@ static int take(struct route_source *s, const struct nlmsghdr *m, int64_t now)
 		s->gap = !routes_drop(&s->table, &r, now) || s->gap;
 	if (says == SAYS_REPLACED || says == SAYS_TAKES_PLACE)
 		replaced(s, &r, now);
-	s->others = s->others || says == SAYS_OTHER || says == SAYS_REPLACED;
+	if (!s->others && (says == SAYS_OTHER || says == SAYS_REPLACED)) {
+		s->others = true;
+		s->other = r;
+	}
 	return says == SAYS_HERE || says == SAYS_TAKES_PLACE ? routes_put(&s->table, &r, now) : 0;
 }
 
@@ -403,6 +407,11 @@ void route_source_give(struct route_source *s)
 unsigned int route_source_readings(const struct route_source *s)
 {
 	return s->readings;
+}
+
+const struct route *route_source_other(const struct route_source *s)
+{
+	return s->others ? &s->other : NULL;
 }
 
 uint64_t route_source_elsewhere(const struct route_source *s)

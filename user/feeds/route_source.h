@@ -41,6 +41,8 @@ void route_source_give(struct route_source *source);
 /* Another number where routes elsewhere have changed, with what they go through; 0: that is not told. While it is
  * taken. */
 uint64_t route_source_elsewhere(const struct route_source *source);
+/* One of the table that is of no type that is wanted, as it was seen; NULL: there was none. While it is taken. */
+const struct route *route_source_other(const struct route_source *source);
 /* How often it was read whole. */
 unsigned int route_source_readings(const struct route_source *source);
 

@@ -2,6 +2,7 @@
 #include "feeds/routes.h"
 
 #include <errno.h>
+#include <linux/rtnetlink.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -52,6 +53,7 @@ struct follower {
 	bool todo;
 	char held[512]; /* what is said of routes that are gone, and stay; "": none are */
 	unsigned int readings;
+	bool other_said;
 };
 
 static void tell(const struct follower *f, enum event_kind kind, const char *text)
@@ -307,6 +309,21 @@ static void say_held_over(struct follower *f, bool back)
 	list_succeeded(f->context, f->name);
 }
 
+/* In a table of their own all are meant to ban; the main one has the machine's routes. */
+static void say_other(struct follower *f, const struct route *other)
+{
+	char prefix[PREFIX_TEXT_MAX], text[512];
+
+	if (!other || f->other_said || f->options->wish.table == RT_TABLE_MAIN)
+		return;
+	f->other_said = true;
+	snprintf(text, sizeof(text),
+		 "%s: %s is there by a route of another type, which bans nobody; others are not named", f->from,
+		 prefix_text(prefix, (struct addr){ other->first, other->family }, (int)other->length));
+	warn("%s", text);
+	tell(f, EVENT_GUARD, text);
+}
+
 /* Returns when there is something to do next. */
 static int settle(struct follower *f, int64_t *due)
 {
@@ -325,6 +342,7 @@ static int settle(struct follower *f, int64_t *due)
 		say_held(f, table);
 	else if (news != ROUTES_NO_NEWS)
 		say_held_over(f, news == ROUTES_BACK);
+	say_other(f, route_source_other(f->source));
 	f->todo = f->todo || table->changed;
 	*due = routes_due(table);
 	route_source_give(f->source);
