@@ -360,6 +360,10 @@ what_cannot_be() {
 	refused "--to '192.0.2.0/33'" load drop list --to 192.0.2.0/33
 	says "--to ::/80 takes what is sent to IPv4, too, as ::ffff:0:0/96" load wide list --to 2001:db8::/32,::/80
 	expect 0 "$XDP_BLOOM" test 192.0.2.7 --to 10.0.0.1
+	echo 2001:db8:77::7 >list6
+	bloom load wide6 list6 --to ::/80
+	expect 0 "$XDP_BLOOM" test 2001:db8:77::7 --to 10.0.0.1
+	expect 1 "$XDP_BLOOM" test 2001:db8:77::7 --to 2001:db8::1
 	refused "no name of an interface" load drop list --on ./eth0
 	refused "give it alone" load drop list --only any,tcp
 	refused "an allow list bans nobody" load good list --allow --only tcp/22

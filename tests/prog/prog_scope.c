@@ -93,6 +93,8 @@ static uint8_t *put_ipv4(struct packet *p, uint8_t *at)
 	at[0] = (uint8_t)(0x40 | words);
 	/* None, the first of some, or another one; "do not fragment" means nothing. */
 	put16(at + 6, fragment == 0 ? below(2) << 14 : fragment == 1 ? 0x2000 : 1 + below(0x1fff));
+	/* A time to live that looks like a protocol. */
+	at[8] = (uint8_t)protocols[below(9)];
 	at[9] = (uint8_t)p->protocol;
 	put_num(at + 12, p->source.num, 4);
 	put_num(at + 16, p->to.num, 4);

@@ -115,6 +115,9 @@ static int takes, take_err;
 static int take(void *arg, struct generation *g)
 {
 	(void)arg;
+	/* What is wanted, and no address of the image's: what fails from here on gives these back. */
+	for (enum array a = 0; a < ARRAYS; a++)
+		CHECK(*generation_member(g, array_kinds[a].member) <= 1, "%s is the image's", array_kinds[a].name);
 	if (take_err)
 		return take_err;
 	memory_take(g);

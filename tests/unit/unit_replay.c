@@ -8,6 +8,7 @@
 #include "frames.h"
 #include "ktap.h"
 #include "observe/replay.h"
+#include "observe/senders.h"
 
 /* Nothing is banned: what is asked is whether a source is found, and which. */
 static const struct generation nothing = { .version = GENERATION_VERSION };
@@ -717,6 +718,31 @@ static void seconds(void)
 	replay_free(&r);
 }
 
+/* What a sender sends within one second is counted together, and no more. */
+static void busiest_second(void)
+{
+	static const uint64_t times[] = { 9000000000, 10000000000, 10999999999 };
+	struct replay r = { .g = &nothing, .senders = senders_new() };
+	struct sender_class packets;
+	uint8_t frame[FRAME_MAX];
+
+	frame_make(frame, &frame_shapes[0], 0xc0000201);
+	for (size_t i = 0; i < 3; i++) {
+		struct captured p = {
+			.time = times[i], .timed = true, .link = 1, .length = 100, .size = FRAME_MAX, .bytes = frame
+		};
+		__u32 answer;
+		bool judged;
+
+		CHECK(!replay_packet(&r, &p, &answer, &judged) && judged, "packet %zu", i);
+	}
+	CHECK(!senders_class(r.senders, CLASS_PACKETS, &packets) && packets.sources == 1 &&
+		      packets.busiest[0].peak == 2,
+	      "%llu of %llu sources in a second", (unsigned long long)packets.busiest[0].peak,
+	      (unsigned long long)packets.sources);
+	replay_free(&r);
+}
+
 int main(void)
 {
 	static const struct ktap_case cases[] = {
@@ -730,6 +756,7 @@ int main(void)
 		{ "the longest", longest },
 		{ "more sources than there is room for", many_sources },
 		{ "seconds in any order", seconds },
+		{ "what a sender sends in a second", busiest_second },
 		{ "interrupted", interrupted },
 		{ "an interface without options", without_options },
 	};
