@@ -32,7 +32,7 @@ static size_t kernel_n;
 static struct nlmsghdr *now; /* the one that is written */
 static const char *failing;
 static int failing_with;
-static bool strict, quiet;
+static bool strict, quiet, missed;
 static size_t learned_n;
 
 static int said(const char *what)
@@ -136,6 +136,21 @@ static void given_neighbours(struct learned *l, unsigned int index, const char *
 	printf("  neighbours of %u, %s\n", index, name);
 }
 
+static bool given_missed(struct learned *l)
+{
+	(void)l;
+	if (missed)
+		printf("  far ends are missed\n");
+	return missed;
+}
+
+static void given_settle(struct learned *l)
+{
+	(void)l;
+	if (missed)
+		printf("  far ends are settled\n");
+}
+
 static void given_xfrm(struct learned *l)
 {
 	(void)l;
@@ -161,6 +176,8 @@ static char *given_name(unsigned int index, char *name)
 #define if_indextoname	    given_name
 #define own_from_forwarding given_forwarding
 #define own_from_neighbours given_neighbours
+#define own_ends_missed	    given_missed
+#define own_ends_settle	    given_settle
 #include "change/own_routes.c"
 
 /* --- What the kernel has --- */
@@ -463,7 +480,7 @@ static void begins(void)
 	kernel_n = 0;
 	failing = NULL;
 	failing_with = -EIO;
-	strict = false;
+	strict = missed = false;
 	learned = (struct learned){ 0 };
 	memset(&known, 0, sizeof(known));
 }
@@ -503,6 +520,15 @@ static void wrapped(void)
 static void links(void)
 {
 	has_links();
+	learns();
+}
+
+static void links_again(void)
+{
+	link_of(1, "vxlan", IFLA_VXLAN_GROUP, 4);
+	missed = true;
+	learns();
+	failing = "links of attribute 29, 8, 24 bytes";
 	learns();
 }
 
@@ -594,10 +620,11 @@ static void many(void)
 
 static void word_for_word(void)
 {
-	static const struct scene scenes[] = { { "addresses", addresses },     { "routes", routes },
-					       { "wrapped", wrapped },	       { "links", links },
-					       { "each fails", each_fails },   { "all routes", all_routes },
-					       { "asked again", asked_again }, { "many", many } };
+	static const struct scene scenes[] = {
+		{ "addresses", addresses },   { "routes", routes },	      { "wrapped", wrapped },
+		{ "links", links },	      { "links again", links_again }, { "each fails", each_fails },
+		{ "all routes", all_routes }, { "asked again", asked_again }, { "many", many }
+	};
 
 	shows_scenes(&shows, scenes, sizeof(scenes) / sizeof(scenes[0]), begins);
 }

@@ -10,6 +10,8 @@
 #define netlink_dump_first dump_first_given
 #define nl_close	   close_given
 #define fopen		   file_given
+#define far_ends_kept	   kept_given
+#define far_ends_keep	   keep_given
 
 static int open_given(struct nl_socket **socket, int family, int flags, unsigned int groups);
 static int dump_given(struct nl_socket *socket, uint16_t kind, const void *request, size_t size, netlink_each_fn *each,
@@ -18,11 +20,16 @@ static int dump_first_given(struct nl_socket *socket, uint16_t kind, const void 
 			    netlink_each_fn *each, void *arg, bool *all);
 static int close_given(struct nl_socket *socket);
 static FILE *file_given(const char *path, const char *mode);
+struct state;
+struct ranges;
+static int kept_given(const struct state *state, struct ranges *ends);
+static void keep_given(const struct state *state, const struct ranges *ends);
 
 #include "change/own_tunnels.c"
 
 #undef fopen
 #include "ktap.h"
+#include "naive.h"
 
 #define WIREGUARD 31
 
@@ -150,8 +157,8 @@ static void give_neighbour(netlink_each_fn *each, void *arg, uint16_t state, uin
 	each(arg, m);
 }
 
-static const unsigned char ipv4[] = { 192, 0, 2, 6 }, other[] = { 192, 0, 2, 7 }, wrong[6] = { 192, 0, 2, 99 },
-			   ipv6[16] = { 0x20, 0x01, 0x0d, 0xb8, [15] = 6 };
+static const unsigned char ipv4[] = { 192, 0, 2, 6 }, other[] = { 192, 0, 2, 7 }, new[] = { 192, 0, 2, 8 },
+			   wrong[6] = { 192, 0, 2, 99 }, ipv6[16] = { 0x20, 0x01, 0x0d, 0xb8, [15] = 6 };
 
 static void give_forwarding(netlink_each_fn *each, void *arg)
 {
@@ -222,15 +229,42 @@ static int dump_given(struct nl_socket *socket, uint16_t kind, const void *reque
 	return 0;
 }
 
+/* --- What is kept of far ends --- */
+
+static struct ranges kept_ends;
+static bool cut_off;	/* the table is too long, and what is asked for does not come first */
+static int passed_over; /* so many times it seems to be empty */
+static int kept, kept_err;
+
+static int kept_given(const struct state *state, struct ranges *ends)
+{
+	CHECK(!state, "of another state");
+	return kept_err ?: ranges_union(ends, &kept_ends, &kept_ends);
+}
+
+static void keep_given(const struct state *state, const struct ranges *ends)
+{
+	CHECK(!state, "of another state");
+	ranges_free(&kept_ends);
+	ENOUGH(!ranges_union(&kept_ends, ends, ends));
+	kept++;
+}
+
 static int dump_first_given(struct nl_socket *socket, uint16_t kind, const void *request, size_t size, size_t most,
 			    netlink_each_fn *each, void *arg, bool *all)
 {
-	*all = true;
+	*all = !cut_off;
 	if (socket || closed != -1 || opened != NETLINK_ROUTE || kind != RTM_GETNEIGH || most != ENDS_MOST)
 		return -EBADF;
 	if (kind == fails_at)
 		return fails;
-	return give_ends(request, size, each, arg);
+	if (passed_over)
+		passed_over--;
+	else if (cut_off)
+		give_neighbour(each, arg, NUD_PERMANENT, NDA_DST, 4, new);
+	else
+		return give_ends(request, size, each, arg);
+	return 0;
 }
 
 /* "192.0.2.1 a WireGuard peer's endpoint (interface wg0)", one a line. */
@@ -247,6 +281,8 @@ static bool learns(struct learned *l, const char *wanted, int err)
 	ok = CHECK(opened == closed, "%d is left open", opened) && ok;
 	free(l->at);
 	free(l->slots);
+	ranges_free(&l->ends);
+	ranges_free(&l->ends_before);
 	*l = (struct learned){ 0 };
 	opened = closed = fails = fails_at = 0;
 	return ok;
@@ -313,6 +349,68 @@ static void many_ends(void)
 	learns(&l, "", -ENOBUFS);
 }
 
+#define FOUND                                                          \
+	"192.0.2.6 the far end of a tunnel (forwarding table of vx)\n" \
+	"2001:db8::6 the far end of a tunnel (forwarding table of vx)\n"
+#define SECOND "192.0.2.7 the far end of a tunnel (forwarding table of vx)\n"
+#define ADDED  "192.0.2.8 the far end of a tunnel (forwarding table of vx)\n"
+#define BEFORE "192.0.2.6 the far end of a tunnel (found before: a table was not read to its end)\n"
+#define AS_BEFORE                                                                             \
+	"192.0.2.7 the far end of a tunnel (found before: a table was not read to its end)\n" \
+	"2001:db8::6 the far end of a tunnel (found before: a table was not read to its end)\n"
+
+/* Is the table asked for so many times, and so many ends kept, if they are? */
+static void looks(const char *wanted, int times, int keeps, size_t n, int err)
+{
+	struct learned l = { 0 };
+	int asked = 1;
+
+	kept = 0;
+	own_from_forwarding(&l, 7, "vx");
+	if (own_ends_missed(&l)) {
+		own_from_forwarding(&l, 7, "vx");
+		asked++;
+	}
+	own_ends_settle(&l);
+	learns(&l, wanted, err);
+	CHECK(asked == times && kept == keeps, "asked %d times, kept %d times", asked, kept);
+	CHECK(ranges_count4(&kept_ends) + ranges_count6(&kept_ends) == n, "%llu ends are kept",
+	      (unsigned long long)(ranges_count4(&kept_ends) + ranges_count6(&kept_ends)));
+}
+
+/* Whoever fills a table, or has it change while it is read, hides nothing that was found before. */
+static void far_ends_stay(void)
+{
+	struct learned l = { 0 };
+
+	looks(FOUND SECOND, 1, 1, 3, 0);
+	looks(FOUND SECOND, 1, 0, 3, 0);
+	passed_over = 1;
+	looks(FOUND SECOND, 2, 0, 3, 0);
+	cut_off = true;
+	looks(ADDED BEFORE AS_BEFORE, 1, 1, 4, 0);
+	looks(ADDED BEFORE AS_BEFORE, 1, 0, 4, 0);
+	cut_off = false;
+	looks(FOUND SECOND, 2, 1, 3, 0);
+	/* What cannot be asked for is no empty table. */
+	fails = -EOPNOTSUPP;
+	fails_at = RTM_GETNEIGH;
+	looks(BEFORE AS_BEFORE, 1, 0, 3, 0);
+	fails = -ENOBUFS;
+	fails_at = RTM_GETNEIGH;
+	looks("", 1, 0, 3, -ENOBUFS);
+	kept_err = -ENOMEM;
+	looks(FOUND SECOND, 1, 0, 3, -ENOMEM);
+	/* Without such tunnels none is asked about. */
+	CHECK(!own_ends_missed(&l) && !l.err, "it is asked what was kept");
+	own_ends_settle(&l);
+	CHECK(!l.err && !l.n, "%zu are known", l.n);
+	kept_err = 0;
+	passed_over = 2;
+	looks("", 2, 1, 0, 0);
+	CHECK(!passed_over, "it was not looked for twice");
+}
+
 /* What the kernel does not have, and what an ordinary user may not ask, nobody needs; all else is said. */
 static void refused(void)
 {
@@ -360,9 +458,9 @@ static void first_error_stays(void)
 int main(void)
 {
 	static const struct ktap_case run[] = {
-		{ "the peers of WireGuard", wireguard },	{ "the ends of IPsec", ipsec },
-		{ "tunnels with many ends", many_ends },	{ "what is refused", refused },
-		{ "the first error stays", first_error_stays },
+		{ "the peers of WireGuard", wireguard }, { "the ends of IPsec", ipsec },
+		{ "tunnels with many ends", many_ends }, { "far ends stay", far_ends_stay },
+		{ "what is refused", refused },		 { "the first error stays", first_error_stays },
 	};
 
 	return ktap_run(run, sizeof(run) / sizeof(*run));

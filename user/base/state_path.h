@@ -28,7 +28,8 @@
 #define STATE_LINES	     "lines" /* of the config file, while they fail */
 #define STATE_LEARNED	     "learned"
 #define STATE_NETWORKS	     "networks"
-#define STATE_UNSEEN	     "unseen" /* when it was said last that sessions may not be known */
+#define STATE_UNSEEN	     "unseen"  /* when it was said last that sessions may not be known */
+#define STATE_TUNNELS	     "tunnels" /* their far ends, when all could be asked for last */
 #define STATE_WORKSHOP	     "recovering"
 #define STATE_RESERVE	     "reserve" /* room on the disk */
 
@@ -38,8 +39,8 @@
 		STATE_SAMPLES_LOCK, STATE_SAMPLES_SOCKET, STATE_FOLLOW_SOCKET, STATE_FOLLOW_LOCK, STATE_FOLLOWS_LOCK, \
 		STATE_ANNOUNCES_LOCK, STATE_HISTORY, STATE_EVENTS, STATE_FAILED, STATE_EVENTS_OLD, STATE_IMAGE,       \
 		STATE_FLEET, STATE_FLEET ".", STATE_AGENT, STATE_AGENT ".", STATE_LEARNED, STATE_LEARNED ".",         \
-		STATE_LINES, STATE_LINES ".", STATE_NETWORKS, STATE_NETWORKS ".", STATE_UNSEEN, STATE_WORKSHOP,       \
-		STATE_RESERVE
+		STATE_LINES, STATE_LINES ".", STATE_NETWORKS, STATE_NETWORKS ".", STATE_UNSEEN, STATE_TUNNELS,        \
+		STATE_TUNNELS ".", STATE_WORKSHOP, STATE_RESERVE
 
 #define STATE_PATH_MAX PATH_MAX
 

@@ -165,6 +165,7 @@ int own_addresses(struct state *state, bool destinations, own_wanted_fn *wanted,
 {
 	struct learned l = { .wanted = wanted,
 			     .arg = arg,
+			     .state = state,
 			     .groups = destinations || asks_destinations(state),
 			     /* or when what waits goes back */
 			     .embedded = state_setting(state, "embedded", 0) ||
@@ -176,6 +177,8 @@ int own_addresses(struct state *state, bool destinations, own_wanted_fn *wanted,
 		own_from_people(&l, state);
 	}
 	free(l.slots);
+	ranges_free(&l.ends);
+	ranges_free(&l.ends_before);
 	*list = l.at;
 	*n = l.n;
 	return err ?: l.err;

@@ -5,6 +5,7 @@
 
 #include "base/log.h"
 #include "change/own_addresses.h"
+#include "sets/ranges.h"
 
 struct nlattr;
 
@@ -17,6 +18,9 @@ struct learned {
 	struct own_address *at;
 	size_t n;
 	size_t *slots, room; /* by a hash: 1 + where in `at`; a busy server has connections by the ten thousand */
+	const struct state *state;
+	struct ranges ends, ends_before; /* of tunnels that have many: in their tables, and when all was known last */
+	bool tables, cut_off;		 /* there are such tables; not all of one could be read */
 	int err;
 };
 
@@ -36,6 +40,10 @@ void own_from_xfrm(struct learned *l);
 /* The other ends of an interface that has many: of VXLAN, and of GRE. */
 void own_from_forwarding(struct learned *l, unsigned int index, const char *name);
 void own_from_neighbours(struct learned *l, unsigned int index, const char *name);
+/* When all links were asked. Is one of those before in no table? Then all links are asked once more; */
+bool own_ends_missed(struct learned *l);
+/* and those that are known then are kept. Where a table was cut off, those before are among them. */
+void own_ends_settle(struct learned *l);
 /* Resolvers, leases, clocks, sessions of logind: own_files.c. */
 int own_from_files(struct learned *l);
 /* Who is logged in or connected: own_people.c. */

@@ -306,13 +306,19 @@ static int gateways(struct nl_socket *socket, struct learned *l)
 	return err;
 }
 
-int own_from_routes(struct learned *l)
+static int ask_for_links(struct nl_socket *socket, struct learned *l)
 {
 	static const struct {
 		struct ifinfomsg header;
 		struct nlattr at;
 		__u32 mask;
 	} links = { .at = { sizeof(struct nlattr) + sizeof(__u32), IFLA_EXT_MASK }, .mask = RTEXT_FILTER_SKIP_STATS };
+
+	return netlink_dump(socket, RTM_GETLINK, &links, sizeof(links), on_link, l);
+}
+
+int own_from_routes(struct learned *l)
+{
 	struct nl_socket *socket;
 	int err = netlink_open(&socket, NETLINK_ROUTE, 0, 0);
 
@@ -329,9 +335,13 @@ int own_from_routes(struct learned *l)
 		if (err_is(err, EOPNOTSUPP))
 			err = 0;
 	}
-	err = err ?: netlink_dump(socket, RTM_GETLINK, &links, sizeof(links), on_link, l);
+	err = err ?: ask_for_links(socket, l);
+	if (!err && own_ends_missed(l))
+		err = ask_for_links(socket, l);
 	nl_close(socket);
-	if (!err)
+	if (!err) {
+		own_ends_settle(l);
 		own_from_xfrm(l);
+	}
 	return err ? because(err, "the guard rails cannot ask for this machine's addresses: %s", errno_text(err)) : 0;
 }

@@ -17,6 +17,7 @@
 
 #include "base/netlink.h"
 #include "change/own_internal.h"
+#include "state/far_ends.h"
 
 static const char wireguard_is[] = "a WireGuard peer's endpoint", ipsec_is[] = "an IPsec endpoint";
 
@@ -164,48 +165,57 @@ void own_from_xfrm(struct learned *l)
 
 /* --- Tunnels with many ends: the kernel has a table of each, a neighbour a line --- */
 
+static void learn_end(const struct device *d, const struct nlattr *at, const char *table)
+{
+	struct addr end = own_attr(nl_attr_len(at) == 4 ? AF_INET : AF_INET6, at);
+	struct learned *l = d->l;
+
+	addr_unmap(&end);
+	own_learn(l, end, own_tunnel_is, "%s of %s", table, d->name);
+	if (end.family && ranges_add_prefix(&l->ends, end, addr_width(end.family)) && !l->err)
+		l->err = -ENOMEM;
+}
+
 /* What packets taught it says nothing: anybody may send some, and could not be banned for it. */
 static void on_forwarding(void *arg, const struct nlmsghdr *message)
 {
 	const struct ndmsg *header = nl_payload(message);
-	const struct device *d = arg;
 	const struct nlattr *at;
 
 	if (!(header->ndm_state & (NUD_PERMANENT | NUD_NOARP)) && !(header->ndm_flags & NTF_EXT_LEARNED))
 		return;
 	nl_each (at, message, sizeof(*header))
 		if (nl_attr_type(at) == NDA_DST)
-			own_learn(d->l, own_attr(nl_attr_len(at) == 4 ? AF_INET : AF_INET6, at), own_tunnel_is,
-				  "forwarding table of %s", d->name);
+			learn_end(arg, at, "forwarding table");
 }
 
 /* What the kernel makes up where it was told of no neighbour is NOARP: an address of ours, or a group. */
 static void on_neighbour(void *arg, const struct nlmsghdr *message)
 {
 	const struct ndmsg *header = nl_payload(message);
-	const struct device *d = arg;
 	const struct nlattr *at;
 
 	if (header->ndm_state & NUD_NOARP)
 		return;
 	nl_each (at, message, sizeof(*header))
 		if (nl_attr_type(at) == NDA_LLADDR)
-			own_learn(d->l, own_attr(nl_attr_len(at) == 4 ? AF_INET : AF_INET6, at), own_tunnel_is,
-				  "neighbours of %s", d->name);
+			learn_end(arg, at, "neighbours");
 }
 
 /*
  * To go on in a long table the kernel begins at its first line: 100,000 neighbours of a VXLAN take it a second, as many
- * as here 30 ms.
+ * as here 100 ms. It can leave out none of those that packets taught it, and anybody may send so many.
  */
-#define ENDS_MOST 16384
+#define ENDS_MOST 32768
 
 static void say_more(const char *name)
 {
 	static bool said;
 
 	if (!said)
-		warn("not all far ends of tunnels may be known: %s has more than %d neighbours", name, ENDS_MOST);
+		warn("not all far ends of tunnels may be known: %s has more than %d neighbours; those that were found"
+		     " before stay known",
+		     name, ENDS_MOST);
 	said = true;
 }
 
@@ -221,6 +231,8 @@ static void ask_for_ends(struct device *d, const void *request, size_t size, net
 	}
 	if (!all)
 		say_more(d->name);
+	d->l->tables = true;
+	d->l->cut_off = d->l->cut_off || !all || err;
 	end(d->l, err, d->name);
 }
 
@@ -242,4 +254,44 @@ void own_from_neighbours(struct learned *l, unsigned int index, const char *name
 	} of = { .at = { sizeof(struct nlattr) + sizeof(uint32_t), NDA_IFINDEX }, .index = index };
 
 	ask_for_ends(&(struct device){ l, name }, &of, sizeof(of), on_neighbour);
+}
+
+/*
+ * While a table is read what packets taught it grows old: lines go, and as many others are passed over. So what seems
+ * to be gone is looked for twice.
+ */
+bool own_ends_missed(struct learned *l)
+{
+	struct ranges gone = RANGES_EMPTY;
+	bool missed;
+
+	if (!l->tables || l->err)
+		return false;
+	l->err = ranges_finish(&l->ends) ?:
+		 far_ends_kept(l->state, &l->ends_before) ?:
+		 ranges_subtract(&gone, &l->ends_before, &l->ends);
+	missed = !l->err && !l->cut_off && (gone.n4 || gone.n6);
+	ranges_free(&gone);
+	return missed;
+}
+
+static void learn_before(void *l, struct addr end)
+{
+	own_learn(l, end, own_tunnel_is, "found before: a table was not read to its end");
+}
+
+void own_ends_settle(struct learned *l)
+{
+	struct ranges all = RANGES_EMPTY;
+
+	if (!l->tables || l->err)
+		return;
+	if (l->cut_off)
+		far_ends_each(&l->ends_before, learn_before, l);
+	l->err = l->err ?:
+		 ranges_finish(&l->ends) ?:
+		 ranges_union(&all, &l->ends, l->cut_off ? &l->ends_before : &l->ends);
+	if (!l->err && !ranges_equal(&all, &l->ends_before))
+		far_ends_keep(l->state, &all);
+	ranges_free(&all);
 }
