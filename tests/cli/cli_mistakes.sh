@@ -36,13 +36,8 @@ kernel_says() {
 
 prepare() {
 	veth 0 1
-	# Of a kind whose packets nobody here can read.
-	python3 - <<-'PYTHON'
-		import fcntl, os, struct
-		fd = os.open("/dev/net/tun", os.O_RDWR)
-		for what, argument in (0x400454CA, struct.pack("16sH22x", b"edge2", 0x1001)), (0x400454CB, 1), (0x400454CD, 801):
-		    fcntl.ioctl(fd, what, argument)
-	PYTHON
+	# Of a kind whose packets nobody here can read. A kernel without it has one mistake less.
+	ip link add edge2 type vxlan dstport 4790 gpe external 2>/dev/null
 	ip addr add 45.0.0.1/24 dev edge0
 	mkdir bin small fixed nobody
 	cp "$XDP_BLOOM" bin
@@ -112,7 +107,7 @@ mistakes() {
 	prepare
 	before=$(everything)
 	while IFS= read -r line <&3; do
-		[[ $line == *' ==> '* ]] || continue
+		[[ $line == *' ==> '* && ($line != *edge2* || -e /sys/class/net/edge2) ]] || continue
 		mistake "${line%% ==> *}" "${line#* ==> }"
 		since+="${line%% ==> *}; " n=$((n + 1))
 		# To look takes five times as long as to make one.

@@ -4,7 +4,7 @@
 
 bare.py relay FAR DEVICE...          carries packets between the tun devices of these names here and in the network
                                      namespace of process FAR; says "flowing", and goes on until it is killed. TUN_TYPE: of
-                                     what kind they say that they are, by its number
+                                     what kind those here say that they are, by its number. TUN_KIND=tap: they are of Ethernet
 bare.py judged FAR WHAT...           in that namespace sends a packet from each address, or to it where it stands behind "to/", and
                                      prints those whose packet a socket here was given. GRE_TAGS="TO TYPE/TCI...": from each, by GRE
                                      to that address, with these tags (in hexadecimal) between GRE and IP
@@ -23,7 +23,7 @@ from checksum import checksum
 
 PORT = 4711
 ENDS = {socket.AF_INET: ("10.9.0.1", "10.9.0.2"), socket.AF_INET6: ("fd09::1", "fd09::2")}
-TUNSETIFF, TUNSETLINK, IFF_TUN, IFF_NO_PI, CLONE_NEWNET = 0x400454CA, 0x400454CD, 1, 0x1000, 0x40000000
+TUNSETIFF, TUNSETLINK, IFF_TUN, IFF_TAP, IFF_NO_PI, CLONE_NEWNET = 0x400454CA, 0x400454CD, 1, 2, 0x1000, 0x40000000
 
 
 def enter(process):
@@ -34,14 +34,16 @@ def enter(process):
 
 def tun(name):
     fd = os.open("/dev/net/tun", os.O_RDWR)
-    fcntl.ioctl(fd, TUNSETIFF, struct.pack("16sH22x", name.encode(), IFF_TUN | IFF_NO_PI))
-    if "TUN_TYPE" in os.environ:
-        fcntl.ioctl(fd, TUNSETLINK, int(os.environ["TUN_TYPE"]))
+    kind = IFF_TAP if os.environ.get("TUN_KIND") == "tap" else IFF_TUN
+    fcntl.ioctl(fd, TUNSETIFF, struct.pack("16sH22x", name.encode(), kind | IFF_NO_PI))
     return fd
 
 
 def relay(far, *names):
     here = [tun(name) for name in names]
+    if "TUN_TYPE" in os.environ:
+        for fd in here:
+            fcntl.ioctl(fd, TUNSETLINK, int(os.environ["TUN_TYPE"]))
     enter(far)
     there = [tun(name) for name in names]
     other = dict(zip(here + there, there + here))

@@ -77,10 +77,10 @@ device() {
 	umask 077
 	apart
 	case $1 in
-	tun)
-		ip tuntap add edge9 mode tun 2>/dev/null || skip "the kernel has no tun devices (CONFIG_TUN)"
-		far ip tuntap add edge9 mode tun
-		python3 "$bare" relay "$far" edge9 >flowing &
+	tun | tap)
+		ip tuntap add edge9 mode "$1" 2>/dev/null || skip "the kernel has no tun devices (CONFIG_TUN)"
+		far ip tuntap add edge9 mode "$1"
+		TUN_KIND=$1 python3 "$bare" relay "$far" edge9 >flowing &
 		wait_until "the relay" grep -qs flowing flowing
 		;;
 	wireguard)

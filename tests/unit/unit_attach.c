@@ -612,7 +612,8 @@ static void by_tc(void)
 	quietly(eth0_tc);
 }
 
-/* What has no Ethernet header: of which kind, what it is called, and with which kernel. */
+/* What has no Ethernet header: of which kind, what it is called, and with which kernel. Owners of tun and tap say what
+ * they like. */
 static int headers(void)
 {
 	static const struct {
@@ -621,7 +622,8 @@ static int headers(void)
 	} links[] = { { "tun", ARPHRD_NONE },	   { "wireguard", ARPHRD_NONE }, { "ipip", ARPHRD_TUNNEL },
 		      { "sit", ARPHRD_SIT },	   { "gre", ARPHRD_IPGRE },	 { "ip6tnl", ARPHRD_TUNNEL6 },
 		      { "ip6gre", ARPHRD_IP6GRE }, { "vti", ARPHRD_TUNNEL },	 { "gre", ARPHRD_NONE },
-		      { "", ARPHRD_ETHER },	   { "", ARPHRD_LOOPBACK } };
+		      { "", ARPHRD_ETHER },	   { "", ARPHRD_LOOPBACK },	 { "tun", ARPHRD_ETHER },
+		      { "tun", ARPHRD_PPP },	   { "tap", ARPHRD_NONE },	 { "tap", ARPHRD_ETHER } };
 	static const unsigned int kernels[] = { KERNEL_VERSION(5, 13, 19), KERNEL_VERSION(5, 14, 0) };
 	struct attachment at = { .name = "it0" };
 	struct iface *is = iface_new(9, at.name);

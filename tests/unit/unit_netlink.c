@@ -443,6 +443,42 @@ static void kinds(void)
 	CHECK(err_is(netlink_kind(7, kind), EPERM) && !*kind, "'%s'", kind);
 }
 
+/* Of which type a tun device is: behind its kind, as the kernel has it, or before that. */
+static void tun_or_tap(void)
+{
+	static const struct {
+		const char *kind, *is;
+		unsigned char type;
+		bool before;
+	} each[] = { { "tun", "tun", IFF_TUN, false },
+		     { "tun", "tap", IFF_TAP, false },
+		     { "tun", "tap", IFF_TAP, true },
+		     { "tun", "tun", 0, false },
+		     { "vlan", "vlan", IFF_TAP, false } };
+	char kind[NETLINK_KIND_MAX];
+	struct nlattr *info, *data;
+	struct nlmsghdr *m;
+
+	for (size_t i = 0; i < sizeof(each) / sizeof(each[0]); i++) {
+		begins();
+		m = put_message(true, RTM_NEWLINK, 0, &(struct ifinfomsg){ .ifi_index = 7 }, sizeof(struct ifinfomsg));
+		info = nl_nest_begin(m, IFLA_LINKINFO);
+		for (int part = 0; part < 2; part++)
+			if (part == each[i].before)
+				nl_put(m, IFLA_INFO_KIND, strlen(each[i].kind), each[i].kind);
+			else {
+				data = nl_nest_begin(m, IFLA_INFO_DATA);
+				nl_put_u32(m, IFLA_TUN_OWNER, IFF_TAP);
+				nl_put(m, IFLA_TUN_TYPE, each[i].type ? 1 : 0, &each[i].type);
+				nl_nest_end(m, data);
+			}
+		nl_nest_end(m, info);
+		put_done(m);
+		put_end(true, NLMSG_ERROR, 0);
+		CHECK(!netlink_kind(7, kind) && !strcmp(kind, each[i].is), "%zu: '%s'", i, kind);
+	}
+}
+
 static void put_names(int ifindex, uint16_t list, const char *one, const char *other)
 {
 	struct nlmsghdr *m = put_message(true, RTM_NEWLINK, 0, &(struct ifinfomsg){ .ifi_index = ifindex },
@@ -505,6 +541,7 @@ int main(void)
 		{ "the first of them, where that fails", first_fails },
 		{ "one link", one_link },
 		{ "of what kind a link is", kinds },
+		{ "a tun or a tap device", tun_or_tap },
 		{ "other names", other_names },
 	};
 

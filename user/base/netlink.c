@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <linux/if_link.h>
+#include <linux/if_tun.h>
 #include <linux/rtnetlink.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -160,11 +161,18 @@ int netlink_link(unsigned int ifindex, netlink_each_fn *each, void *arg)
 
 void netlink_kind_in(const struct nlattr *info, char kind[NETLINK_KIND_MAX])
 {
-	const struct nlattr *attr;
+	const struct nlattr *attr, *data;
+	bool is_tap = false;
 
 	nl_each_nested (attr, info)
 		if (nl_attr_type(attr) == IFLA_INFO_KIND)
 			snprintf(kind, NETLINK_KIND_MAX, "%.*s", (int)nl_attr_len(attr), nl_attr_text(attr));
+		else if (nl_attr_type(attr) == IFLA_INFO_DATA)
+			nl_each_nested (data, attr)
+				if (nl_attr_type(data) == IFLA_TUN_TYPE && nl_attr_len(data))
+					is_tap = *nl_attr_text(data) == IFF_TAP;
+	if (is_tap && !strcmp(kind, "tun"))
+		strcpy(kind, "tap");
 }
 
 struct kind_of {
@@ -188,13 +196,7 @@ static void look_for_kind(void *arg, const struct nlmsghdr *message)
 int netlink_kind(unsigned int ifindex, char kind[NETLINK_KIND_MAX])
 {
 	struct kind_of of = { ifindex, kind };
-	struct nl_socket *socket;
-	int err = netlink_open(&socket, NETLINK_ROUTE, 0, 0);
 
 	kind[0] = '\0';
-	if (err)
-		return err;
-	err = netlink_dump(socket, RTM_GETLINK, NULL, sizeof(struct ifinfomsg), look_for_kind, &of);
-	nl_close(socket);
-	return err;
+	return netlink_link(ifindex, look_for_kind, &of);
 }

@@ -42,7 +42,10 @@ int netlink_dump_first(struct nl_socket *socket, uint16_t kind, const void *requ
  */
 int netlink_link(unsigned int ifindex, netlink_each_fn *each, void *arg);
 
-/* Of what kind a link is, as `ip link` takes it: "wireguard"; "" for a device of a driver. Of IFLA_LINKINFO; */
+/*
+ * Of what kind a link is, as `ip link` takes it: "wireguard"; "" for a device of a driver. To the kernel both tun and tap
+ * are "tun": here the latter is "tap". Of IFLA_LINKINFO;
+ */
 #define NETLINK_KIND_MAX 16
 void netlink_kind_in(const struct nlattr *info, char kind[NETLINK_KIND_MAX]);
 /* or asked for, of one interface: 0 or -errno. */

@@ -55,12 +55,22 @@ int link_header(const struct attachment *at, bool *bare)
 	char kind[NETLINK_KIND_MAX];
 	size_t i = 0;
 
-	*bare = MATCH_BY_TC(at->match) && type >= 0 && type != ARPHRD_ETHER && type != ARPHRD_LOOPBACK;
-	if (type < 0 || type == ARPHRD_ETHER || type == ARPHRD_LOOPBACK || MATCH_BY_TC(at->match))
-		return type < 0 ? type : 0;
+	*bare = false;
+	if (type < 0)
+		return type;
 	err = netlink_kind(if_nametoindex(at->name), kind);
 	if (err)
 		return because_kernel(err, at->name);
+	/* Of these who owns them says the type (TUNSETLINK), without any right, and the kernel delivers by the kind. */
+	if (!strcmp(kind, "tap"))
+		type = ARPHRD_ETHER;
+	else if (!strcmp(kind, "tun"))
+		type = ARPHRD_NONE;
+	if (type == ARPHRD_ETHER || type == ARPHRD_LOOPBACK)
+		return 0;
+	*bare = MATCH_BY_TC(at->match);
+	if (*bare)
+		return 0;
 	while (i < BARE_KINDS && (type != bare_kinds[i].type || strcmp(kind, bare_kinds[i].kind) != 0))
 		i++;
 	if (i == BARE_KINDS)
