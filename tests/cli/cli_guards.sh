@@ -489,7 +489,7 @@ is_let_in() {
 
 # What others than root have a say in holds up nothing else: a list is loaded without it.
 said_by_others() {
-	[[ $1 = *'('@("a socket to"|"environment of"|"TCP port"|/var/run/utmp)* ]]
+	[[ $1 = *'('@("a socket to"|"environment of"|"TCP port"|/var/run/utmp|/run/systemd/sessions/)* ]]
 }
 
 # speaks_against LIST ADDRESS WHAT: what the service says of it.
@@ -582,7 +582,7 @@ left_out() {
 # Nobody can answer at boot, and a refusal would leave no filter: what is needed is let through, all else is filtered.
 spares_at_boot() {
 	machine
-	printf '%s\n' 45.0.0.254 45.0.0.10 198.51.100.0/24 >it
+	printf '%s\n' 45.0.0.254 45.0.0.10 45.9.3.1 198.51.100.0/24 >it
 	bloom attach edge2
 	loaded_unasked
 	bloom add 45.6.0.1 --force
@@ -593,8 +593,8 @@ spares_at_boot() {
 	expect 0 "$XDP_BLOOM" restore --spare
 	grep -q "45.0.0.254 bans 45.0.0.254, a gateway in use (route table 254): it is allowed now; 'disallow 45.0.0.254 --force' ends that" err ||
 		fail "what it said: $(cat err)"
-	# A guest is not let in for good; what was granted stays so.
-	verdicts 45.0.0.254=pass 198.51.100.7=drop 45.0.0.10=drop 45.6.0.1=drop
+	# A guest, by a connection or a login, is not let in for good; what was granted stays so.
+	verdicts 45.0.0.254=pass 198.51.100.7=drop 45.0.0.10=drop 45.9.3.1=drop 45.6.0.1=drop
 	[ "$(xdp_id edge2)" != none ] || fail "edge2 is not filtered"
 	is "$(get '[.[].prefix]' allow)" '["45.0.0.254"]' "the exceptions"
 	is "$(jq -rc 'select(.event=="guard").message' "$XDP_BLOOM_STATE/events" | tail -n 1)" \

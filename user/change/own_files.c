@@ -137,10 +137,13 @@ int own_from_files(struct learned *l)
 	long long now = time(NULL);
 
 	for (size_t i = 0; i < sizeof(sources) / sizeof(sources[0]) && !l->err; i++) {
+		/* Whoever has an account logs in from where he likes. */
+		l->guests = sources[i].format == OWN_SESSION;
 		if (sources[i].ending)
 			read_directory(l, &sources[i], now);
 		else
 			read_file(l, &sources[i], sources[i].path, now);
 	}
+	l->guests = false;
 	return l->err;
 }
