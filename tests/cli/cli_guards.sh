@@ -175,6 +175,10 @@ if not os.fork():
     os.setuid(65534)
     mine = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     mine.connect(("45.8.0.8", 123))
+    # At another address, at the ports that questions come from: that hides nobody who is asked.
+    beside = [socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in range(2)]
+    for one, asks in zip(beside, (clock, resolver)):
+        one.bind(("45.1.0.1", asks.getsockname()[1]))
     signal.pause()
 print("listening")
 held = [sshd.accept(), sshd.accept(), sshd.accept(), other.accept()]

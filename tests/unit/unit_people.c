@@ -386,6 +386,9 @@ static const struct socket_is many[] = {
 	{ AF_INET, IPPROTO_UDP, TCP_ESTABLISHED, "192.0.2.23", 123, 123, 0, 0 }, /* 123 is open for everybody */
 	{ AF_INET, IPPROTO_UDP, TCP_CLOSE, NULL, 0, 123, 0, 0 },
 	{ AF_INET, IPPROTO_UDP, TCP_ESTABLISHED, "192.0.2.24", 50000, 8443, 0, 0 }, /* ports are of TCP */
+	/* People's, at another address: by these nobody comes to the system. */
+	{ AF_INET, IPPROTO_TCP, TCP_LISTEN, NULL, 0, 40008, 1000, 0 },
+	{ AF_INET, IPPROTO_UDP, TCP_CLOSE, NULL, 0, 40000, 1000, 0 },
 };
 
 #define GUESTS                                                  \

@@ -79,8 +79,9 @@ static void on_socket(void *arg, const struct nlmsghdr *message)
 	if (nl_payload_len(message) < sizeof(*m))
 		return;
 	c.port = ntohs(m->id.idiag_sport);
+	/* People may listen, at another address, at the port that the system asks from: by that nobody comes to it. */
 	if (m->idiag_state != TCP_ESTABLISHED) {
-		p->serves[p->udp][c.port] = true;
+		p->serves[p->udp][c.port] |= m->idiag_uid < PEOPLE;
 		return;
 	}
 	c.peer = own_bytes(m->idiag_family, m->id.idiag_dst, sizeof(m->id.idiag_dst));
