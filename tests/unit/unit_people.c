@@ -615,6 +615,10 @@ static void refused_to_us(void)
 	remove_process(700);
 }
 
+#define TEN	 "xxxxxxxxxx"
+#define HUNDRED	 TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN
+#define THOUSAND HUNDRED HUNDRED HUNDRED HUNDRED HUNDRED HUNDRED HUNDRED HUNDRED HUNDRED HUNDRED
+
 /* Nor are processes read that are not shown. */
 static void hidden_from_us(void)
 {
@@ -640,6 +644,10 @@ static void hidden_from_us(void)
 		{ "21 1 0:20 / /proc rw - proc proc rw,hidepid=2\n22 21 0:21 / /proc rw - proc proc rw\n", 0, false },
 		{ "21 1 0:20 / /proc rw - proc proc rw\n22 21 0:21 / /proc rw - proc proc rw,hidepid=2\n", 0, true },
 		{ "", 0, false },
+		/* As anybody may mount something: his line is no two. */
+		{ "21 1 0:20 / /proc rw - proc proc rw,hidepid=2\n22 1 0:21 / /home/" THOUSAND
+		  " rw,nosuid shared:1 - fuse.x /proc rw\n",
+		  0, true },
 	};
 	char path[96];
 

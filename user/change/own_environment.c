@@ -64,10 +64,12 @@ bool own_processes_hidden(void)
 {
 	bool may = rights_in_effect() >> CAP_SYS_PTRACE & 1;
 	FILE *file = may ? NULL : fopen("/proc/self/mountinfo", "re");
-	char line[1024], at[8];
+	char *line = NULL, at[8];
 	bool hidden = false;
+	size_t room = 0;
 
-	while (file && fgets(line, sizeof(line), file)) {
+	/* A part of a line would be another one: anybody may mount something whose line is long. */
+	while (file && getline(&line, &room, file) > 0) {
 		const char *said = strstr(line, "hidepid=");
 
 		if (sscanf(line, "%*s %*s %*s %*s %7s", at) == 1 && !strcmp(at, "/proc"))
@@ -75,6 +77,7 @@ bool own_processes_hidden(void)
 	}
 	if (file)
 		fclose(file);
+	free(line);
 	return hidden;
 }
 
