@@ -239,6 +239,35 @@ gone_round() {
 	lacks redirects doctor edge0
 }
 
+# The end of a tunnel, where some pair has its other end elsewhere.
+gone_round_in_a_tunnel() {
+	local words='edge9: packets in this tunnel that another network namespace redirects to its end of a veth are not seen in skb mode'
+
+	veth 0
+	a_list
+	bloom load bad list
+	ip link add edge9 type vxlan id 7 dstport 4789 local 10.0.0.1 dev edge0 2>/dev/null || skip "the kernel has no VXLAN (CONFIG_VXLAN)"
+	bloom attach edge9
+	lacks redirects status
+	lacks redirects doctor edge9
+	bloom detach edge9
+	other_network
+	ip link set wire0 netns "${far:?}"
+	expect 0 "$XDP_BLOOM" attach edge9 --mode skb
+	one_line "$words; tc mode sees them: --mode tc"
+	expect 0 "$XDP_BLOOM" status
+	grep -qF "  $words" out || fail "status does not say it: $(cat out)"
+	doctored=edge9 says 0 note edge9 "${words#edge9: }"
+	# As after a start of the machine.
+	rm -r "${XDP_BLOOM_BPFFS:?}"/*
+	expect 0 "$XDP_BLOOM" restore
+	grep -qF "$words" err || fail "restore does not say it: $(cat err)"
+	expect 0 "$XDP_BLOOM" attach edge9 --mode tc
+	[ ! -s err ] || fail "it is said of tc mode: $(cat err)"
+	lacks redirects status
+	lacks redirects doctor edge9
+}
+
 # lacks WORDS ARGS...
 lacks() {
 	expect 0 "$XDP_BLOOM" "${@:2}"
@@ -345,4 +374,4 @@ no_btf() {
 	umount /sys/kernel/btf
 }
 
-run_cases pair queues queues_away mtu "foreign xdpdrv" "foreign xdpgeneric" no_interface tap tun no_header bridge far gone_round rights bpffs state this_kernel no_btf
+run_cases pair queues queues_away mtu "foreign xdpdrv" "foreign xdpgeneric" no_interface tap tun no_header bridge far gone_round gone_round_in_a_tunnel rights bpffs state this_kernel no_btf

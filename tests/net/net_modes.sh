@@ -93,7 +93,70 @@ redirected() {
 	"$TRAFFIC" "$@" "${behind[@]}" wire1 edge0 >sent 2>err || fail "traffic $*: $(cat err sent)"
 }
 
-cases=()
+far() {
+	nsenter -t "${far:?}" -n "$@"
+}
+
+# away: moves wire0 to another network namespace, which routes what comes from one behind it, $beyond; it has both marks as it
+# comes in by edge0: an ifb sets the one on a macvlan, nft's fwd the other on what is under that.
+away() {
+	other_network
+	beyond=$far
+	other_network
+	ip link set wire0 netns "$far"
+	ip link add in netns "$far" type veth peer name out netns "$beyond"
+	far ip addr add 10.1.0.1/24 dev in
+	nsenter -t "$beyond" -n ip addr add 10.1.0.2/24 dev out
+	nsenter -t "$beyond" -n ip link set out up
+	far ip link set in up
+	nsenter -t "$beyond" -n ip route add default via 10.1.0.1
+	far sh -c 'echo 1 >/proc/sys/net/ipv4/ip_forward'
+	far ip link add under type veth peer name no-one
+	far ip link add link under name over type macvlan mode private 2>/dev/null || skip "the kernel has no macvlan (CONFIG_MACVLAN)"
+	far ip link add edge7 type ifb 2>/dev/null || skip "the kernel has no ifb (CONFIG_IFB)"
+	for end in wire0 under no-one edge7 over; do
+		far ip link set "$end" up
+	done
+	far ip addr add 10.0.0.2/24 dev over
+	far ip neigh replace 10.0.0.1 lladdr "$(cat /sys/class/net/edge0/address)" dev over
+	far tc qdisc add dev over clsact 2>/dev/null || skip "the kernel has no clsact (CONFIG_NET_SCH_INGRESS)"
+	far tc filter add dev over egress u32 match u32 0 0 indev in action mirred egress redirect dev edge7 2>/dev/null ||
+		skip "the kernel has no mirred (CONFIG_NET_ACT_MIRRED), or no u32 that asks by which interface a packet came"
+	far nft 'table netdev t { chain c { type filter hook egress device "under" priority 0; fwd to "wire0"; }; }' 2>/dev/null ||
+		skip "the kernel has no fwd of nft on the way out (CONFIG_NFT_FWD_NETDEV, CONFIG_NETFILTER_EGRESS)"
+}
+
+# redirected_in_a_tunnel MODE UNDER: the same of what a tunnel carries that ends here. UNDER is the mode of the veth that it comes in
+# by, or none.
+redirected_in_a_tunnel() {
+	local far beyond end
+
+	need nft nsenter tc
+	printf '%s\n' 192.0.2.7 203.0.113.0/24 >list
+	printf '%s\n' 192.0.2.7 203.0.113.255 >banned
+	printf '%s\n' 192.0.2.6 203.0.112.255 >clean
+	cat banned clean >everybody
+	veth 0
+	ip addr add 10.0.0.1/24 dev edge0
+	ip route add 10.1.0.0/24 dev edge0
+	ip link add edge9 type vxlan id 7 dstport 4789 local 10.0.0.1 remote 10.1.0.2 dev edge0 2>/dev/null || skip "the kernel has no VXLAN (CONFIG_VXLAN)"
+	ip link set edge9 up
+	away
+	# What is sent by it here leaves from there.
+	nsenter -t "$beyond" -n ip link add wire9 type vxlan id 7 dstport 4789 local 10.1.0.2 remote 10.0.0.1 dev out
+	nsenter -t "$beyond" -n ip link set wire9 netns $BASHPID
+	ip link set wire9 up
+	bloom load bad list
+	[ "$2" = none ] || bloom attach edge0 --mode "$2"
+	bloom attach edge9 --mode "$1"
+	case $1 in
+	skb) set -- -c everybody ;;
+	tc) set -- -t -b banned -c clean ;;
+	esac
+	"$TRAFFIC" "$@" wire9 edge9 >sent 2>err || fail "traffic $*: $(cat err sent)"
+}
+
+cases=("redirected_in_a_tunnel "{skb,tc}" "{none,native})
 for mode in native skb tc; do
 	for how in mirred ifb; do
 		cases+=("redirected $mode $how")

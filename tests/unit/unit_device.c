@@ -15,7 +15,7 @@ static char handle;
 static int open_err, dump_err;
 static bool is_open;
 /* What it says, one behind the other. */
-static char said[16384] __attribute__((aligned(NLMSG_ALIGNTO)));
+static char said[131072] __attribute__((aligned(NLMSG_ALIGNTO)));
 static int said_n;
 
 static int given_open(struct nl_socket **socket, int family, int flags, unsigned int groups)
@@ -46,6 +46,38 @@ static int given_dump(struct nl_socket *socket, uint16_t kind, const void *reque
 	return dump_err;
 }
 
+static int given_link(unsigned int ifindex, netlink_each_fn *each, void *arg)
+{
+	int left = said_n;
+
+	for (const struct nlmsghdr *m = (struct nlmsghdr *)said; nl_ok(m, left); m = nl_next(m, &left))
+		if (((const struct ifinfomsg *)nl_payload(m))->ifi_index == (int)ifindex)
+			each(arg, m);
+	return open_err ?: dump_err;
+}
+
+static unsigned int dumps;
+static int first_err;
+
+/* By kind: a kernel that does not know it answers with all. */
+static int given_first(struct nl_socket *socket, uint16_t kind, const void *request, size_t size, size_t most,
+		       netlink_each_fn *each, void *arg, bool *all)
+{
+	const struct ifinfomsg *link = request;
+	const struct nlattr *info = (const struct nlattr *)(link + 1), *of = nl_attr_payload(info);
+	int left = said_n;
+
+	if (socket != (struct nl_socket *)&handle || kind != RTM_GETLINK || size != sizeof(*link) + info->nla_len ||
+	    nl_attr_type(info) != IFLA_LINKINFO || nl_attr_type(of) != IFLA_INFO_KIND || !nl_attr_is_text(of) ||
+	    (strcmp(nl_attr_text(of), "veth") != 0 && strcmp(nl_attr_text(of), "netkit") != 0))
+		abort();
+	dumps++;
+	for (const struct nlmsghdr *m = (struct nlmsghdr *)said; nl_ok(m, left) && most; m = nl_next(m, &left), most--)
+		each(arg, m);
+	*all = most;
+	return first_err;
+}
+
 /* edge9 is the one that is asked of. */
 static unsigned int given_number(const char *name)
 {
@@ -62,8 +94,11 @@ static char *given_name(unsigned int number, char *name)
 #define netlink_open   given_open
 #define nl_close       given_close
 #define netlink_dump   given_dump
+#define netlink_link   given_link
 #define if_nametoindex given_number
 #define if_indextoname given_name
+
+#define netlink_dump_first given_first
 #include "kernel/device.c"
 
 static const struct shown known[] = {
@@ -163,7 +198,7 @@ static void kinds(void)
 }
 
 /* Of a pair, by modes. */
-static void pairs(void)
+static void ends_of_pairs(void)
 {
 	static const char *const all[] = { "veth", "netkit", "vxlan", "veth1" };
 	char text[DEVICE_TEXT_MAX];
@@ -183,6 +218,81 @@ static void pairs(void)
 	dump_err = -ENOMEM;
 	is_of("veth", 2, true, -1);
 	printf("no memory: %s\n", device_gone_round("edge9", MODE_SKB, text) ? text : "nothing");
+}
+
+/* The end of a tunnel, and others: where a pair is here, where one is of which the other end is away, and where there
+ * are many. */
+static void tunnel(const char *what, const char *kind)
+{
+	char text[DEVICE_TEXT_MAX];
+	bool said_so;
+
+	is_of(kind, 2, false, -1);
+	for (enum attach_mode mode = MODE_NATIVE; mode <= MODE_TC; mode++) {
+		dumps = 0;
+		said_so = device_gone_round("edge9", mode, text);
+		printf("%s, %s, %s: %s; asked %u times", kind, what, attach_mode_names[mode],
+		       said_so ? text : "nothing", dumps);
+		printf("; %s\n", device_misses("edge9", mode, text) ? "so says attach" : "nothing");
+		if (is_open)
+			abort();
+	}
+}
+
+static void other(int index, const char *kind, bool far)
+{
+	struct nlmsghdr *m = says(index, "other");
+
+	if (far)
+		nl_put_u32(m, IFLA_LINK_NETNSID, 0);
+	put_kind(m, kind, -1);
+	end(m);
+}
+
+static void tunnel_ends(void)
+{
+	static const char *const all[] = { "vxlan",	"geneve", "gre", "gretap", "erspan",	"ip6gre", "ip6gretap",
+					   "ip6erspan", "ipip",	  "sit", "ip6tnl", "wireguard", "dummy",  "" };
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+		said_n = 0;
+		other(3, "veth", true);
+		tunnel("a pair's end away", all[i]);
+	}
+	said_n = 0;
+	other(3, "veth", false);
+	other(4, "vlan", true);
+	tunnel("pairs here", "vxlan");
+	said_n = 0;
+	other(3, "veth", false);
+	other(4, "netkit", true);
+	tunnel("a netkit's end away", "vxlan");
+	said_n = 0;
+	other(3, "veth", true);
+	first_err = -ENOMEM;
+	tunnel("no memory behind it", "vxlan");
+	said_n = 0;
+	tunnel("no memory", "vxlan");
+	first_err = 0;
+	open_err = -EMFILE;
+	tunnel("no socket", "vxlan");
+}
+
+/* More pairs than are looked at: some may be. More others: not. */
+static void many(void)
+{
+	static const struct {
+		const char *kind;
+		unsigned int n;
+	} each[] = { { "veth", PAIRS_MOST }, { "veth", PAIRS_MOST - 1 }, { "vlan", PAIRS_MOST } };
+
+	for (size_t i = 0; i < sizeof(each) / sizeof(each[0]); i++) {
+		said_n = 0;
+		for (unsigned int n = 0; n < each[i].n; n++)
+			other((int)n + 20, each[i].kind, false);
+		printf("%u of %s: ", each[i].n, each[i].kind);
+		tunnel("many", "vxlan");
+	}
 }
 
 static void ipvlans(void)
@@ -247,11 +357,11 @@ static void begin(void)
 
 static void word_for_word(void)
 {
-	static const struct scene scenes[] = { { "kinds", kinds },
-					       { "pairs", pairs },
-					       { "ipvlans", ipvlans },
-					       { "ports", ports },
-					       { "not known", not_known } };
+	static const struct scene scenes[] = {
+		{ "kinds", kinds },	   { "pairs", ends_of_pairs }, { "ends of tunnels", tunnel_ends },
+		{ "many pairs", many },	   { "ipvlans", ipvlans },     { "ports", ports },
+		{ "not known", not_known }
+	};
 
 	shows_scenes(&shows, scenes, sizeof(scenes) / sizeof(scenes[0]), begin);
 }
@@ -284,6 +394,7 @@ static void names(void)
 #undef netlink_open
 #undef nl_close
 #undef netlink_dump
+#undef netlink_link
 
 static void count_links(void *arg, const struct nlmsghdr *message)
 {

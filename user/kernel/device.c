@@ -73,15 +73,79 @@ static void take(void *arg, const struct nlmsghdr *message)
 			 d->ports[0] ? ", " : "", name);
 }
 
+static bool is_one_of(const char *kind, const char *const *kinds)
+{
+	while (*kinds && strcmp(kind, *kinds) != 0)
+		kinds++;
+	return *kinds;
+}
+
+static const char *const pairs[] = { "veth", "netkit", NULL };
+/* Whose end hands on the packet that it came in. WireGuard's does not: it takes all marks off. */
+static const char *const tunnels[] = { "vxlan",	    "geneve",	 "gre",	 "gretap", "erspan", "ip6gre",
+				       "ip6gretap", "ip6erspan", "ipip", "sit",	   "ip6tnl", NULL };
+
+/* So many of a kind are looked at: where none of them has its other end elsewhere, another one may. */
+#define PAIRS_MOST 1024
+
+struct pairs {
+	const char *kind;
+	unsigned int n;
+	bool away;
+};
+
+static void take_pair(void *arg, const struct nlmsghdr *message)
+{
+	struct device d = { .index = ((const struct ifinfomsg *)nl_payload(message))->ifi_index };
+	struct pairs *found = arg;
+
+	take(&d, message);
+	if (strcmp(d.kind, found->kind) != 0)
+		return;
+	found->n++;
+	found->away = found->away || d.far;
+}
+
+/* Has any pair here its other end in another network namespace? The kernel leaves out other kinds, if it has this one.
+ */
+static bool any_pair_is_away(void)
+{
+	struct {
+		struct ifinfomsg link;
+		struct nlattr info, kind;
+		char name[8];
+	} ask = { .info = { sizeof(ask) - sizeof(ask.link), IFLA_LINKINFO },
+		  .kind = { NLA_HDRLEN + sizeof(ask.name), IFLA_INFO_KIND } };
+	struct nl_socket *socket;
+	bool away = false, all;
+
+	for (const char *const *kind = pairs; *kind && !away && !netlink_open(&socket, NETLINK_ROUTE, 0, 0); kind++) {
+		struct pairs found = { .kind = *kind };
+
+		snprintf(ask.name, sizeof(ask.name), "%s", *kind);
+		netlink_dump_first(socket, RTM_GETLINK, &ask, sizeof(ask), PAIRS_MOST, take_pair, &found, &all);
+		nl_close(socket);
+		away = found.away || found.n == PAIRS_MOST;
+	}
+	return away;
+}
+
 /*
  * Who redirects a packet (tc's mirred, nft's fwd) leaves a mark on it, by which the kernel calls no program of skb mode
- * any more; by way of an ifb another one, by which it calls none of tc. A pair hands on both.
+ * any more; by way of an ifb another one, by which it calls none of tc. A pair hands on both. Of who sets both the
+ * first one is still there where a tunnel ends.
  */
 static bool is_gone_round(const struct device *d, enum attach_mode mode, char text[DEVICE_TEXT_MAX])
 {
 	bool veth = !strcmp(d->kind, "veth");
 
-	if (!d->far || (!veth && strcmp(d->kind, "netkit") != 0) || (mode != MODE_SKB && mode != MODE_TC))
+	if (mode == MODE_SKB && is_one_of(d->kind, tunnels) && any_pair_is_away()) {
+		snprintf(text, DEVICE_TEXT_MAX,
+			 "packets in this tunnel that another network namespace redirects to its end of a veth are not"
+			 " seen in skb mode; tc mode sees them: --mode tc");
+		return true;
+	}
+	if (!d->far || !is_one_of(d->kind, pairs) || (mode != MODE_SKB && mode != MODE_TC))
 		return false;
 	snprintf(text, DEVICE_TEXT_MAX,
 		 "packets that its other end, in another network namespace, redirects to it are not seen in %s mode%s",
@@ -150,7 +214,8 @@ bool device_misses(const char *ifname, enum attach_mode mode, char text[DEVICE_T
 
 bool device_gone_round(const char *ifname, enum attach_mode mode, char text[DEVICE_TEXT_MAX])
 {
-	struct device d;
+	struct device d = { .index = (int)if_nametoindex(ifname) };
 
-	return (mode == MODE_SKB || mode == MODE_TC) && look(ifname, &d) && is_gone_round(&d, mode, text);
+	return (mode == MODE_SKB || mode == MODE_TC) && d.index && !netlink_link((unsigned int)d.index, take, &d) &&
+	       is_gone_round(&d, mode, text);
 }
