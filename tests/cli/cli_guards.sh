@@ -52,6 +52,8 @@ needs() {
 		2001:db8::9:3:0:0|somebody who is logged in (/var/run/utmp, pts/5)
 		2001:db8::9:4|somebody who is logged in (/var/run/utmp, pts/6)
 		45.9.3.1|somebody who is logged in (/run/systemd/sessions/5)
+		45.10.0.1|the server of a feed (list 'kept')
+		45.10.0.2|the CrowdSec agent (follow crowdsec)
 	NEEDS
 }
 
@@ -195,6 +197,21 @@ signal.pause()' "${user:-0}" >said &
 	wait_until "their guests" grep -q connected said
 }
 
+# As the command keeps them that has reached them: one of each. Not an address of this machine, nor what was long ago.
+servers() {
+	echo 'load kept https://45.10.0.1/list --every 1d' >lines
+	bloom batch lines
+	python3 - "$XDP_BLOOM_STATE/state.db" <<-'PYTHON'
+		import sqlite3, sys, time
+
+		with sqlite3.connect(sys.argv[1]) as db:
+		    db.executemany("INSERT OR REPLACE INTO setting VALUES (?, ?)",
+		                   [("server list kept 45.10.0.1", 1), ("server list kept 45.0.0.1", 1),
+		                    ("server list gone 45.10.0.7", 1), ("server agent 45.10.0.2", time.time() - 29 * 86400),
+		                    ("server agent 45.10.0.8", time.time() - 31 * 86400)])
+	PYTHON
+}
+
 # A link that was down for a moment has lost them.
 nexthops() {
 	echo 0 >/proc/sys/net/ipv4/nexthop_compat_mode
@@ -210,6 +227,7 @@ machine() {
 	nexthops
 	export SSH_CONNECTION='45.9.0.1 1 45.0.0.1 22'
 	bloom guards --port 8443
+	servers
 	touch lacks
 }
 
@@ -229,9 +247,10 @@ shows_all() {
 		grep -qE "^$address +no +" out || fail "guards does not know $address: $(cat out)"
 		grep -F "$what" out | grep -q "^$address " || fail "guards does not say of $address: $what ($(grep "^$address" out))"
 	done <wanted
-	for address in 45.0.0.11 45.0.0.12 45.4.0.9 45.8.0.8 45.8.0.6 45.7.0.7 45.0.0.77 45.9.2.2 45.9.2.3 127.0.0.53; do
+	for address in 45.0.0.11 45.0.0.12 45.4.0.9 45.8.0.8 45.8.0.6 45.7.0.7 45.0.0.77 45.10.0.7 45.10.0.8 45.9.2.2 45.9.2.3 127.0.0.53; do
 		! grep -q "^$address " out || fail "$address is nobody's need: $(grep "^$address " out)"
 	done
+	! grep -q '^45\.0\.0\.1 .*feed' out || fail "an address of this machine is another's"
 	is "$(get '.ports' guards)" '[8443]' "the ports"
 	is "$(get '[.needs[]|select(.address == "45.6.0.2")]' guards)" \
 		'[{"address":"45.6.0.2","what":"a name server in use","where":"/run/systemd/resolve/resolv.conf","dropped":false,"granted":false}]' \
@@ -435,17 +454,29 @@ command_of() {
 	command+=(${2:+"$2"})
 }
 
+# lets_begin VERB WHAT: a list that nobody renews is no reason to filter nothing.
+lets_begin() {
+	[[ $1 = @(tune|rotate|attach|restore) && $2 = @(*feed*|*agent*) ]]
+}
+
 # refuses VERB ADDRESS WHAT
 refuses() {
 	local verb=$1 address=$2 what=$3 command generation
 
 	"$XDP_BLOOM" detach --all &>/dev/null
 	"$XDP_BLOOM" flush &>/dev/null
+	[[ $what != *feed* ]] || servers
 	echo "$address" >it
 	echo 198.51.100.77 >other
 	before "$verb"
 	generation=$(get .generation show)
 	command_of "$verb"
+	if lets_begin "$verb" "$what"; then
+		expect 0 "$XDP_BLOOM" "${command[@]}"
+		grep -q " bans $address, $what" err || fail "what '${command[*]}' says: $(cat err)"
+		verdicts "$address=drop"
+		return
+	fi
 	expect 2 "$XDP_BLOOM" "${command[@]}"
 	one_line " bans $address, $what"
 	one_line "; --force bans it"
@@ -473,6 +504,8 @@ table() {
 	while IFS='|' read -r address what <&3; do
 		for verb in "${VERBS[@]}"; do
 			i=$((i + 1))
+			# An image takes the place of all lists, and there is no feed any more.
+			[[ $verb/$what != image/*feed* ]] || continue
 			[ "${GUARDS:-}" = all ] || [ $(((i + XDP_BLOOM_SEED) % (2 * ${#VERBS[@]} + 1))) = 0 ] || continue
 			refuses "$verb" "$address" "$what"
 			count=$((count + 1))
@@ -493,7 +526,7 @@ is_let_in() {
 
 # What others than root have a say in holds up nothing else: a list is loaded without it.
 said_by_others() {
-	[[ $1 = *'('@("a socket to"|"environment of"|"TCP port"|/var/run/utmp|/run/systemd/sessions/)* ]]
+	[[ $1 = *'('@("a socket to"|"environment of"|"TCP port"|/var/run/utmp|/run/systemd/sessions/|"list '"|"follow crowdsec")* ]]
 }
 
 # speaks_against LIST ADDRESS WHAT: what the service says of it.

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """A server of lists for net_fresh.sh: files of a directory, over http, and what each request was.
 
-fresh.py DIRECTORY PORT: a file PATH is sent with its tag and time; PATH.status, if it is there, has the status and
+fresh.py DIRECTORY PORT [ADDRESS]: a file PATH is sent with its tag and time; PATH.status, if it is there, has the status and
 header lines that are sent instead. Each request is a line in DIRECTORY.log: time, path, what was asked for.
 """
 import email.utils
@@ -70,6 +70,6 @@ class Server(http.server.ThreadingHTTPServer):
     daemon_threads = True
 
 
-server = Server(("127.0.0.1", port), Lists)
+server = Server((sys.argv[3] if len(sys.argv) > 3 else "127.0.0.1", port), Lists)
 print("ready", flush=True)
 server.serve_forever()

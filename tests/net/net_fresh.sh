@@ -706,6 +706,67 @@ gauge() {
 	sed -n "s/^xdp_bloom_feed_$1{list=\"drop\"} //p" page
 }
 
+# server_away: the files of www are served by 45.0.0.9, behind edge0.
+server_away() {
+	local fd line
+
+	ip link set lo up
+	veth 0
+	ip addr add 45.0.0.1/24 dev edge0
+	mkdir -p www
+	printf '203.0.113.0/24\n198.51.100.7\n' >www/list
+	mkfifo away here served
+	# shellcheck disable=SC2016 # its own
+	unshare --net sh -c 'echo >away; read line <here; ip addr add 45.0.0.9/24 dev wire0; ip link set lo up
+		ip link set wire0 up; exec python3 "$0" "$1" "$2" 45.0.0.9 >served 2>serve.err' "$lists" "$WORK/www" $port &
+	away=$!
+	read -r _ <away
+	ip link set wire0 netns $away
+	echo >here
+	exec {fd}<served
+	read -rt "$patience" line <&"$fd"
+	[ "$line" = ready ] || fail "no server: $(cat serve.err)"
+}
+
+# No other list bans the server that keeps one fresh: that could not be renewed any more. Nor does whoever is told so by
+# others ban it by hand, unawares.
+its_server() {
+	local it="45.0.0.9, the server of a feed (list 'drop')"
+
+	need sqlite3
+	server_away
+	bloom load drop http://45.0.0.9:$port/list --every 1h --max-age 1d --then drop --insecure --lan
+	bloom guards
+	grep -Fq "${it#*, }" out || fail "guards does not know it: $(cat out)"
+	printf '198.51.100.%d\n' {1..9} >theirs
+	printf "load theirs '%s/theirs'\nattach edge0\n" "$WORK" >conf
+	ready
+	printf '45.0.0.%d\n' 8 9 10 >>theirs
+	heard "$log" "list 'theirs' is loaded without $it; the service loads"
+	verdicts 45.0.0.8=drop 45.0.0.9=pass 45.0.0.10=drop
+	bloom load drop
+	refused "$it" add 45.0.0.9
+	refused "$it" load theirs theirs
+	# By force it is, and who asks is told what became of it. An interface is filtered all the same, and the list ages.
+	bloom load theirs theirs --force
+	stop
+	ip route add unreachable 45.0.0.9 # at once, and not in ten seconds
+	expect 2 "$XDP_BLOOM" load drop
+	one_line "; the filter in force drops what comes from 45.0.0.9 (list 'theirs')"
+	[[ $(of_feed last) = *"drops what comes from 45.0.0.9 (list 'theirs')" ]] || fail "feeds says: $(of_feed last)"
+	as_sql "DELETE FROM setting WHERE name LIKE 'granted %'"
+	veth 1
+	bloom attach edge1
+	one_line "what is loaded bans $it"
+	bloom unload theirs
+	ip route del unreachable 45.0.0.9
+	# While another is tried, both are needed; and none of what is gone.
+	bloom load drop http://45.0.0.9:$port/list?more --every 1h --insecure --lan --confirm 1h
+	bloom unload drop
+	is "$(as_sql "SELECT count(*) FROM setting WHERE name GLOB 'server *'")" 0 "servers of no feed"
+	bloom add 45.0.0.9
+}
+
 # How old it is, and whether its server fails, wherever somebody looks.
 is_shown() {
 	local good tried
@@ -900,4 +961,4 @@ too_old_keep() { too_old keep drop old; }
 too_old_shadow() { too_old shadow pass shadow; }
 too_old_drop() { too_old drop pass dropped; }
 
-run_cases not_come_yet "grows_old_elsewhere feed" "grows_old_elsewhere file" by_command in_part undoes_nothing sets_nothing goes_back ages_on_trial compared drops refuses signed_again too_old_keep too_old_shadow too_old_drop too_old_stays other_scope by_lines by_service is_shown costs_nothing one_at_a_time by_socket a_week ${XDP_BLOOM_BANS:+a_day_on_flash}
+run_cases not_come_yet "grows_old_elsewhere feed" "grows_old_elsewhere file" by_command in_part undoes_nothing sets_nothing goes_back ages_on_trial compared drops refuses signed_again its_server too_old_keep too_old_shadow too_old_drop too_old_stays other_scope by_lines by_service is_shown costs_nothing one_at_a_time by_socket a_week ${XDP_BLOOM_BANS:+a_day_on_flash}

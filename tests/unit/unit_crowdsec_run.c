@@ -11,6 +11,7 @@
 #include "own_state.h"
 #include "base/clean_text.h"
 #include "change/accounts.h"
+#include "change/guard_culprit.h"
 #include "change/guard_rails.h"
 #include "feeds/decisions.h"
 #include "feeds/into_force.h"
@@ -45,8 +46,8 @@ static int64_t given_boot(void)
 /*
  * What it answers, one after the other, so many ms later: what is new and what is deleted, as "+7=192.0.2.1,1h -8=..."
  * or "+7..9,1h" (of 198.51.100.7 to .9), "~" for a decision of another kind; or "!" and why there is none, "?" and why
- * nothing answers, "-" where it has no body, "{" as it stands. After the last nothing is new, and all of it has no
- * body.
+ * nothing answers, "-" where it has no body, "{" as it stands; "@" and where it is, in front of that. After the last
+ * nothing is new, and all of it has no body.
  */
 static const char *answers[ANSWERS];
 static size_t answers_n, answered, asked;
@@ -134,6 +135,10 @@ static int given_ask(const struct fetch_request *r, int headers, struct fetch_an
 	line("it answers: %s", text);
 	*body = -1;
 	*answer = (struct fetch_answer){ .outcome = *text == '-' ? FETCH_SAME : FETCH_FAILED };
+	if (*text == '@') {
+		snprintf(answer->address, sizeof(answer->address), "%.*s", (int)strcspn(text + 1, " "), text + 1);
+		text += strcspn(text, " ") + 1;
+	}
 	if (stops)
 		stop_asked = SIGTERM;
 	if (*text == '?')
@@ -152,6 +157,7 @@ static int given_ask(const struct fetch_request *r, int headers, struct fetch_an
 #define BANS 16
 
 static int states;
+static bool for_change;
 static struct ban there[BANS];
 static size_t there_n;
 
@@ -160,8 +166,7 @@ static int given_open(struct state **state, struct context *context, bool change
 	int err = fails("state");
 
 	(void)context;
-	if (change)
-		abort();
+	for_change = change;
 	*state = err ? NULL : (struct state *)&states;
 	states += !err;
 	return err;
@@ -170,6 +175,32 @@ static int given_open(struct state **state, struct context *context, bool change
 static void given_state_close(struct state *state)
 {
 	states -= state != NULL;
+}
+
+static int given_servers(struct state *state, const char *list, const struct addr *servers, size_t n)
+{
+	char text[PREFIX_TEXT_MAX];
+
+	if (state != (struct state *)&states || list || !for_change)
+		abort();
+	for (size_t i = 0; i < n; i++)
+		line("it is at %s", prefix_text(text, servers[i], -1));
+	return fails("servers");
+}
+
+static int given_commit(struct state *state)
+{
+	if (state != (struct state *)&states || !for_change)
+		abort();
+	line("that is kept");
+	return fails("commit");
+}
+
+static const char *given_dropped(char text[DROPPED_TEXT_MAX], const struct context *context, const char *address)
+{
+	(void)context;
+	snprintf(text, DROPPED_TEXT_MAX, "%s%s", *address ? "; dropped is " : "", address);
+	return text;
 }
 
 static int given_bans(struct state *state, struct ban **bans, size_t *n)
@@ -316,6 +347,9 @@ static int given_same(struct server_here *h)
 #define state_close(s)		 given_state_close(s)
 #define state_bans(s, bans, n)	 given_bans(s, bans, n)
 #define state_said_any(s)	 given_said_any(s)
+#define state_feed_servers_put	 given_servers
+#define state_commit(s)		 given_commit(s)
+#define dropped_text		 given_dropped
 #define account_own		 given_own
 #define into_force(f, orders, n) given_into_force(f, orders, n)
 #define agent_word_begin	 given_word_begin
@@ -614,6 +648,40 @@ static void keys(void)
 	run("stopped before", no_answer, &options);
 }
 
+/* Elsewhere: where it is, is kept, and once more after a day. */
+static void away(void)
+{
+	static const struct step well[] = {
+		{ -1, "0 @192.0.2.9 +1=192.0.2.1,99h" },
+		{ -1, "0 @192.0.2.9 " },
+		{ -1, "0 @192.0.2.8 " },
+		{ -1, "0 @192.0.2.8 !no connection" },
+		{ -1, "0 ?nobody speaks to servers" },
+		{ 55000, "TERM" },
+		END,
+	};
+	static const struct step rarely[] = {
+		{ -1, "0 @2001:db8::9 +1=192.0.2.1,99h" },
+		{ -1, "0 @2001:db8::9 +1=192.0.2.1,74h" },
+		{ 100000000, "TERM" },
+		END,
+	};
+	static const struct step cut[] = {
+		{ -1, "fail commit 28 1" },
+		{ -1, "0 @192.0.2.9 +1=192.0.2.1,99h" },
+		{ 5000, "TERM" },
+		END,
+	};
+	const struct crowdsec_options options = { .url = "https://a.example", .key_file = "key", .every = 10 };
+	const struct crowdsec_options seldom = { .url = "https://a.example", .key_file = "key", .every = 90000 };
+	const struct crowdsec_options here = { .url = "http://127.0.0.1", .key_file = "key", .every = 10 };
+
+	run("elsewhere", well, &options);
+	run("for long", rarely, &seldom);
+	run("it cannot be kept", cut, &options);
+	run("here", well, &here);
+}
+
 static void urls(void)
 {
 	static const struct crowdsec_options each[] = {
@@ -649,7 +717,7 @@ static void word_for_word(void)
 	const struct crowdsec_options seldom = { .url = "http://127.0.0.1:8080", .key_file = "key", .every = 125 };
 	const int top = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
-	for (size_t i = 0; i < sizeof(each) / sizeof(each[0]) + 2; i++) {
+	for (size_t i = 0; i < sizeof(each) / sizeof(each[0]) + 3; i++) {
 		const size_t n = sizeof(each) / sizeof(each[0]);
 
 		ENOUGH(!chdir(directory));
@@ -657,9 +725,9 @@ static void word_for_word(void)
 		if (i < n)
 			run(NULL, each[i].steps, each[i].steps == is_slow ? &seldom : &options);
 		else
-			(i == n ? keys : urls)();
+			(i == n ? keys : i == n + 1 ? urls : away)();
 		ENOUGH(!fchdir(top));
-		shows_as(&shows, i < n ? each[i].name : i == n ? "keys" : "addresses");
+		shows_as(&shows, i < n ? each[i].name : i == n ? "keys" : i == n + 1 ? "addresses" : "away");
 	}
 	close(top);
 }

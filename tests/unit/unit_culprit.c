@@ -5,6 +5,32 @@
 #include "own_state.h"
 #include "no_disk.h"
 #include "base/compress.h"
+#include "kernel/ask.h"
+#include "kernel/live.h"
+#include "sets/scope.h"
+
+/* All but 192.0.2.2. */
+static bool no_filter;
+
+static int given_live(struct live *live, const struct context *context)
+{
+	*live = (struct live){ .context = context };
+	return no_filter ? because(-ENOENT, "there is none") : 0;
+}
+
+static void given_end(struct live *live)
+{
+	(void)live;
+}
+
+static bool given_drops(const struct live *live, struct addr addr)
+{
+	return live->context == &own_context && addr.family == 4 && addr.num != 0xc0000202;
+}
+
+#define live_open  given_live
+#define live_close given_end
+#define live_drops given_drops
 #include "change/guard_culprit.c"
 
 static void entries(void)
@@ -77,6 +103,20 @@ static void put_list(struct state *s, const char *name, enum list_kind kind, uin
 	put_rows(s, name, kind, lo, hi, format, "", text);
 }
 
+static void put_scoped(struct state *s, const char *name, uint32_t lo, uint32_t hi)
+{
+	struct list_info list = {
+		.kind = LIST_BAN, .prefixes = 1, .addresses = "1", .source = "a.txt", .loaded = "2026-01-01T00:00:00Z"
+	};
+	struct ranges set = RANGES_EMPTY;
+	struct scope scope = { 0 };
+
+	snprintf(list.name, sizeof(list.name), "%s", name);
+	ENOUGH(!scope_add_only(&scope, "tcp/22") && scope_text(list.scope, &scope));
+	ENOUGH(!ranges_add4(&set, lo, hi) && !ranges_finish(&set) && !state_list_put(s, &list, &set));
+	ranges_free(&set);
+}
+
 static void is_said(struct state *s, const struct guard *guard, uint32_t addr, const char *wanted)
 {
 	char text[CULPRIT_TEXT_MAX] = "something";
@@ -129,9 +169,49 @@ static void culprits(void)
 	state_close(s); /* nothing of it was committed */
 }
 
+/* Why nobody answers: where it is banned, and no scope lets it through. */
+static void dropped(void)
+{
+	static const struct {
+		const char *address, *by; /* NULL: nothing is said */
+	} known[] = {
+		{ "192.0.2.1", " (list 'one')" },
+		{ "192.0.2.2", NULL },
+		{ "::ffff:192.0.2.1", " (list 'one')" },
+		{ "198.51.100.1", NULL }, /* only some packets of it */
+		{ "203.0.113.1", "" },	  /* a live ban */
+		{ "", NULL },
+		{ "example.net", NULL },
+	};
+	struct state *s = opened(true);
+
+	if (!s)
+		return;
+	put_list(s, "allowed", LIST_ALLOW, 0xcb007100, 0xcb0071ff, "", NULL);
+	put_list(s, "one", LIST_BAN, 0xc0000200, 0xc00002ff, "", NULL);
+	put_list(s, "scoped", LIST_BAN, 0xc0000200, 0xc00002ff, "", NULL);
+	put_scoped(s, "scoped", 0xc6336400, 0xc63364ff);
+	ENOUGH(!state_commit(s));
+	state_close(s);
+	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++) {
+		char text[DROPPED_TEXT_MAX], wanted[DROPPED_TEXT_MAX] = "";
+
+		if (known[i].by)
+			snprintf(wanted, sizeof(wanted), "; the filter in force drops what comes from %s%s",
+				 known[i].address, known[i].by);
+		CHECK(dropped_text(text, &own_context, known[i].address) == text && !strcmp(text, wanted),
+		      "%s: '%s', not '%s'", known[i].address, text, wanted);
+	}
+	no_filter = true;
+	CHECK(!*dropped_text((char[DROPPED_TEXT_MAX]){ 0 }, &own_context, "192.0.2.1"), "of no filter");
+	no_filter = false;
+}
+
 int main(void)
 {
-	static const struct ktap_case cases[] = { { "entries", entries }, { "culprits", culprits } };
+	static const struct ktap_case cases[] = { { "entries", entries },
+						  { "culprits", culprits },
+						  { "dropped", dropped } };
 
 	return own_state_run(cases, sizeof(cases) / sizeof(cases[0]));
 }

@@ -560,7 +560,33 @@ static void waits_here(void)
 	CHECK(!strcmp(is.result, "a change of it waits"), "'%s'", is.result);
 }
 
+static size_t servers_of(const char *way, const char *address, enum feed_outcome outcome, struct feed *is)
+{
+	struct fetch_answer answer = { .outcome = outcome == FEED_FAILED ? FETCH_FAILED : FETCH_NEW };
+
+	*is = (struct feed){ .list = "drop", .every = 3600 };
+	snprintf(answer.way, sizeof(answer.way), "%s", way);
+	snprintf(answer.address, sizeof(answer.address), "%s", address);
+	feed_came(is, &answer, outcome, false, "why");
+	return is->servers_n;
+}
+
+/* Whom it takes to renew it: who was asked, and who answered. Not who answered with no list. */
+static void came_from(void)
+{
+	struct feed is;
+
+	CHECK(servers_of("", "192.0.2.1", FEED_CHANGED, &is) == 1 && is.servers[0].num == 0xc0000201, "one");
+	CHECK(servers_of("192.0.2.2 192.0.2.3 ", "::ffff:192.0.2.1", FEED_UNCHANGED, &is) == 2 &&
+		      is.servers[0].num == 0xc0000202 && is.servers[1].num == 0xc0000201 && is.servers[1].family == 4,
+	      "of a way");
+	CHECK(servers_of("", "2001:db8::1", FEED_WAITS, &is) == 1 && is.servers[0].family == 6, "what waits here");
+	CHECK(!servers_of("", "192.0.2.1", FEED_FAILED, &is), "what failed");
+	CHECK(!servers_of("", "", FEED_CHANGED, &is) && !servers_of("nowhere ", "none", FEED_CHANGED, &is), "nobody");
+}
+
 static const struct ktap_case cases[] = { { "fresh", fresh },
+					  { "came from", came_from },
 					  { "kept", kept },
 					  { "refused", refused },
 					  { "in a batch", in_a_batch },

@@ -28,7 +28,7 @@ static struct shows shows = { .file = "tests/unit/unit_guard_needs.txt",
 /* --- The machine: what it needs, and what is dropped of it
  * ------------------------------------------------------------ */
 
-#define NEEDS 3
+#define NEEDS 4
 
 static const struct own_address machine[NEEDS] = {
 	{ .addr = { 0xc6336401, 4 },
@@ -44,6 +44,12 @@ static const struct own_address machine[NEEDS] = {
 	  .source = { (ip6)0x20010db8 << 96 | 9, 6 },
 	  .what = "a name server in use",
 	  .where = "/etc/resolv.conf" },
+	{ .addr = { 0xcb007109, 4 },
+	  .source = { 0xcb007109, 4 },
+	  .what = "the server of a feed",
+	  .where = "list 'drop'",
+	  .guest = true,
+	  .fetched = true },
 };
 
 static struct given {
@@ -271,7 +277,7 @@ static void sets(const char *prefixes, bool whole)
 
 static void refuses(void)
 {
-	sets("203.0.113.0/24", false);
+	sets("192.0.2.0/24", false);
 	sets(ALL, false);
 	sets("198.51.100.2", false);
 	sets("2001:db8::8/127", false);
@@ -416,6 +422,35 @@ static void leaves_out_later(void)
 	may_leave_out("198.51.100.0/31");
 	sets("", false);
 	may_leave_out("");
+}
+
+/* Where a server of a feed is banned already, the filter begins all the same. */
+static void fetched(void)
+{
+	struct list_info list = { .kind = LIST_ALLOW, .prefixes = 1, .addresses = "1", .source = "-", .loaded = "-" };
+	struct pending pending = { .kind = PENDING_LIST, .name = "friends", .deadline = 7 };
+	const char *server = "203.0.113.8/31";
+	struct ranges set = set_of(server);
+
+	sets(server, false);
+	guard.afresh = true;
+	sets(server, false);
+	guard.afresh = false;
+	given.longer[3] = true;
+	sets(server, false);
+	guard.spare = true;
+	sets(server, false);
+	guard.spare = false;
+	may_leave_out(server);
+	sets(server, false);
+	guard.leaves = NULL;
+	snprintf(list.name, sizeof(list.name), "friends");
+	ENOUGH(!state_pending_add(state, &pending) && !state_list_put(state, &list, &set));
+	sets("", false);
+	given.longer[3] = false;
+	given.ever[3] = guard.afresh = true;
+	sets("", false);
+	ranges_free(&set);
 }
 
 static void fails(void)
@@ -866,6 +901,7 @@ static void scenes(void)
 		{ "spares", spares },
 		{ "leaves out", leaves_out },
 		{ "leaves out later", leaves_out_later },
+		{ "fetched", fetched },
 		{ "fails", fails },
 		{ "again", again },
 		{ "in force", in_force },

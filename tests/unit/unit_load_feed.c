@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "base/words.h"
 #include "change/feed_row.h"
+#include "change/guard_culprit.h"
 #include "change/load_internal.h"
 #include "made_change.h"
 #include "sets/packed.h"
@@ -59,6 +60,16 @@ static int given_age_out(struct context *context, const char *name)
 	return too_old ? because(too_old, "no room for it") : 0;
 }
 
+static const char *given_dropped(char text[DROPPED_TEXT_MAX], const struct context *context, const char *address)
+{
+	/* What is asked for has reasons of its own. */
+	(void)because(-EACCES, "the state cannot be read");
+	snprintf(text, DROPPED_TEXT_MAX, "%s",
+		 context == &own_context && !strcmp(address, "192.0.2.1") ? "; dropped" : "");
+	return text;
+}
+
+#define dropped_text	given_dropped
 #define feed_came	given_came
 #define load_begun_feed given_begun
 #define feed_row_keep	given_row_keep
@@ -215,6 +226,36 @@ static void waits(void)
 
 	CHECK(s && !state_pending_add(s, &one) && !state_commit(s), "%s", "the state");
 	state_close(s);
+}
+
+/* Why it is not there: where the filter drops its answers, that is said. */
+static void not_answered(void)
+{
+	static const struct {
+		const char *address;
+		uint64_t status;
+		int outcome;
+		const char *says;
+	} known[] = {
+		{ "192.0.2.1", 0, FETCH_FAILED, "no connection; dropped" },
+		{ "192.0.2.2", 0, FETCH_FAILED, "no connection" },
+		{ "192.0.2.1", 404, FETCH_FAILED, "no connection" },
+		{ "192.0.2.1", 0, FETCH_NEW, "no connection" },
+	};
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++) {
+		int err;
+
+		begin();
+		its.answer = (struct fetch_answer){ .outcome = known[i].outcome, .status = known[i].status };
+		snprintf(its.answer.address, sizeof(its.answer.address), "%s", known[i].address);
+		its.text = because(-EIO, "no connection");
+		err = unanswered(&its);
+		CHECK(err_is(err, EIO) && !strcmp(reason(err), known[i].says), "%zu: %s", i, reason(err));
+	}
+	its.text = -EALREADY;
+	its.answer = (struct fetch_answer){ .address = "192.0.2.1" };
+	CHECK(err_is(unanswered(&its), EALREADY), "what is as it was");
 }
 
 static void registered(void)
@@ -479,6 +520,7 @@ static void for_now(void)
 
 static const struct ktap_case cases[] = { { "noted", noted },
 					  { "sets nothing", sets_nothing },
+					  { "not answered", not_answered },
 					  { "registered", registered },
 					  { "registers what is set", registers_what_is_set },
 					  { "another list", another_list },

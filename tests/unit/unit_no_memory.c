@@ -617,6 +617,7 @@ static int keep_rows(void)
 	said.member = member.id;
 	err = err ?: state_said_put(s, &said, &fresh) ?: state_fleet_join(s, &fleet) ?: state_fleet_at_put(s, &at);
 	err = err ?: state_limits_put(s, &limits) ?: state_prove(s, "eth9", true);
+	err = err ?: state_feed_servers_put(s, NULL, &server, 1);
 	err = err ?: state_fleet_servers_put(s, &server, 1) ?: state_list_put(s, &only, &none) ?: state_commit(s);
 	state_close(s);
 	return err;
@@ -627,6 +628,7 @@ static int recalls_rows(void)
 {
 	struct interface_info *interfaces = NULL, *rules = NULL;
 	struct addr *grants = NULL, *servers = NULL;
+	struct feed_server *fetched = NULL;
 	struct pending *pending = NULL;
 	struct port_row *ports = NULL;
 	struct list_info *lists = NULL, list;
@@ -655,6 +657,7 @@ static int recalls_rows(void)
 	err = err ?: state_members(s, &members, &n[8]) ?: state_member_get(s, "edge-7", &member);
 	err = err ?: state_said(s, &said, &n[9]) ?: state_fleet(s, &fleet) ?: state_fleet_ats(s, &at, &n[10]);
 	err = err ?: state_grants(s, &grants, &n[11]) ?: state_fleet_servers(s, &servers, &n[12]);
+	err = err ?: state_feed_servers(s, &fetched, &n[12]);
 	err = err ?: state_guarded_ports(s, guarded) ?: state_proven(s, &proven, &n[12]);
 	err = err ?: feeds_expect(&due, s);
 	n[13] = due.n;
@@ -675,6 +678,7 @@ static int recalls_rows(void)
 	free(rules);
 	free(grants);
 	free(servers);
+	free(fetched);
 	free(pending);
 	free(ports);
 	free(lists);

@@ -69,6 +69,7 @@ static void given_others(struct learned *l, struct state *state)
 #define own_from_routes			      given_routes
 #define own_from_files			      given_files
 #define own_from_fleet			      given_others
+#define own_from_feeds			      given_others
 #define own_from_people			      given_others
 #include "change/own_addresses.c"
 

@@ -13,6 +13,7 @@
 #include "state/limits.h"
 #include "state/proven.h"
 #include "state/recover.h"
+#include "state/servers.h"
 
 static int syncs_fail; /* so many of those that come */
 
@@ -539,6 +540,16 @@ static int servers_of(struct state *s)
 	return err;
 }
 
+static int feed_servers_of(struct state *s)
+{
+	struct feed_server *servers;
+	size_t n;
+	int err = state_feed_servers(s, &servers, &n);
+
+	free(servers);
+	return err;
+}
+
 static int ports_of(struct state *s)
 {
 	static bool ports[TCP_PORTS];
@@ -571,6 +582,8 @@ static void names_of_settings(void)
 		{ "granted ", grants_of, "what the guard rails were told is damaged" },
 		{ "fleet server 2001:db8::1", servers_of, NULL },
 		{ "fleet server one", servers_of, "what the guard rails were told is damaged" },
+		{ "server agent 2001:db8::1", feed_servers_of, NULL },
+		{ "server agent one", feed_servers_of, "where lists are fetched from is damaged" },
 		{ "guarded port 65535", ports_of, NULL },
 		{ "guarded port 65536", ports_of, "what the guard rails were told is damaged" },
 		{ "guarded port 1x", ports_of, "what the guard rails were told is damaged" },
@@ -591,7 +604,8 @@ static void names_of_settings(void)
 
 		if (!make_state())
 			return;
-		snprintf(text, sizeof(text), "INSERT INTO setting VALUES ('%s', 2)", known[i].name);
+		snprintf(text, sizeof(text), "INSERT INTO setting VALUES ('%s', %s)", known[i].name,
+			 known[i].read == feed_servers_of ? "4000000000" : "2");
 		sql(text);
 		s = opened(false);
 		if (!s)

@@ -148,6 +148,7 @@ static int make(struct state *s)
 	err = err ?: state_accepted_put(s, "one", &accepted_is) ?: state_interface_put(s, &interface_is);
 	err = err ?: state_interface_put(s, &leaves) ?: state_ports_put(s, &rule_is) ?: state_port_put(s, &port_is);
 	err = err ?: state_grant(s, BANNED, 0) ?: state_guard_port(s, 22, true) ?: state_prove(s, "eth9", true);
+	err = err ?: state_feed_servers_put(s, "one", &BANNED, 1) ?: state_feed_servers_put(s, NULL, &BANNED, 1);
 	return err ?: state_fleet_servers_put(s, &BANNED, 1) ?: put_limits(s) ?: state_set(s, "k", 4);
 }
 
@@ -184,6 +185,7 @@ static union {
 	struct fleet_out *outs;
 	struct feed *feeds;
 	struct addr *addrs;
+	struct feed_server *servers;
 	struct proven *proven;
 	void *any;
 } got;
@@ -351,6 +353,9 @@ static bool no_ports[TCP_PORTS];
 	X(state_fleet_at_drop(s, NULL))                             \
 	X(state_fleet_servers(s, &got.addrs, &n))                   \
 	X(state_fleet_servers_put(s, &BANNED6, 1))                  \
+	X(state_feed_servers(s, &got.servers, &n))                  \
+	X(state_feed_servers_put(s, "one", &BANNED6, 1))            \
+	X(state_feed_servers_put(s, NULL, &BANNED6, 1))             \
 	X(state_members(s, &got.members, &n))                       \
 	X(state_member_get(s, "edge-7", &(struct member){ 0 }))     \
 	X(state_member_put(s, &member))                             \

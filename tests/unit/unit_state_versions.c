@@ -144,6 +144,7 @@ static void ask_all(struct state *s)
 	ALL(struct proven, 1, state_proven(s, &all, &n));
 	ALL(struct addr, 1, state_grants(s, &all, &n));
 	ALL(struct addr, NEVER, state_fleet_servers(s, &all, &n));
+	ALL(struct feed_server, NEVER, state_feed_servers(s, &all, &n));
 	ALL(struct fleet_at, NEVER, state_fleet_ats(s, &all, &n));
 	ALL(struct fleet_out, NEVER, state_fleet_out(s, 9, &all, &n));
 	there("a ban", state_ban_get(s, host, 32, &ban), 2);

@@ -233,6 +233,8 @@ static int put_feed(const char *list, const char *url)
 
 	snprintf(feed.list, sizeof(feed.list), "%s", list);
 	snprintf(feed.url, sizeof(feed.url), "%s", url);
+	/* Each of its own. */
+	feed.servers[feed.servers_n++] = (struct addr){ 0xc0000200 | (unsigned char)url[strlen(url) - 1], 4 };
 	return state_feed_put(state, &feed);
 }
 

@@ -15,6 +15,7 @@
 #include "change/change.h"
 #include "change/feed_times.h"
 #include "change/revert_timer.h"
+#include "fetch/client.h"
 #include "fetch/public_key.h"
 #include "fetch/text_hash.h"
 
@@ -205,8 +206,10 @@ void feed_came(struct feed *row, const struct fetch_answer *answer, enum feed_ou
 
 	row->tried = now;
 	row->failures = outcome == FEED_FAILED ? row->failures + 1 : 0;
-	if (outcome != FEED_FAILED)
+	if (outcome != FEED_FAILED) {
 		feed_row_good(row);
+		row->servers_n = fetch_servers(answer, row->servers);
+	}
 	if (outcome == FEED_FAILED || outcome == FEED_WAITS) {
 		snprintf(row->result, sizeof(row->result), "%s", why);
 		if (answer->page)

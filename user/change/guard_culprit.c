@@ -9,6 +9,8 @@
 #include <unistd.h>
 
 #include "change/guard_needs.h"
+#include "kernel/ask.h"
+#include "kernel/live.h"
 #include "sets/reader.h"
 #include "state/state.h"
 
@@ -102,6 +104,42 @@ const char *culprit_text(char text[CULPRIT_TEXT_MAX], const struct guard *guard,
 			snprintf(text, CULPRIT_TEXT_MAX, "it is in list '%s'", lists[i].name);
 		}
 	}
+	free(lists);
+	return text;
+}
+
+static bool drops(const struct context *context, struct addr addr)
+{
+	struct live live;
+	bool is = !live_open(&live, context) && live_drops(&live, addr);
+
+	live_close(&live);
+	return is;
+}
+
+/* A list with a scope may let through what is waited for; what no list bans, a live ban does. */
+const char *dropped_text(char text[DROPPED_TEXT_MAX], const struct context *context, const char *address)
+{
+	struct list_info *lists = NULL, *scoped = NULL, *by = NULL;
+	struct state *state = NULL;
+	struct addr addr;
+	size_t n = 0;
+
+	text[0] = '\0';
+	if (addr_parse(address, strlen(address), &addr))
+		return text;
+	addr_unmap(&addr);
+	if (!drops(context, addr))
+		return text;
+	if (state_open(&state, context, false) || state_lists(state, &lists, &n))
+		n = 0;
+	for (size_t i = 0; i < n && !by; i++)
+		if (holds(state, &lists[i], addr))
+			*(lists[i].scope[0] ? &scoped : &by) = &lists[i];
+	if (by || !scoped)
+		snprintf(text, DROPPED_TEXT_MAX, "; the filter in force drops what comes from %.*s%s%s%s",
+			 PREFIX_TEXT_MAX, address, by ? " (list '" : "", by ? by->name : "", by ? "')" : "");
+	state_close(state);
 	free(lists);
 	return text;
 }

@@ -82,20 +82,25 @@ static void name(const struct asked *a, const struct own_address *own, char entr
 
 #define THAT_MAX 384
 
+static int tell(const struct asked *a, const char *that)
+{
+	struct event fault = { EVENT_FAULT, .generation = a->live->g.number };
+
+	if (a->guard->told)
+		return 0;
+	warn("%s", that);
+	event(a->live->context, fault, "%s", that);
+	return 0;
+}
+
 /* A guest is not worth a hole that stays. */
 static int spare(const struct asked *a, const struct own_address *own, const char *that)
 {
-	struct event fault = { EVENT_FAULT, .generation = a->live->g.number };
 	struct event guard = { EVENT_GUARD, .generation = a->live->g.number };
 	char host[PREFIX_TEXT_MAX];
 
-	if (a->guard->fixed || a->guard->tells || own->guest) {
-		if (a->guard->told)
-			return 0;
-		warn("%s", that);
-		event(a->live->context, fault, "%s", that);
-		return 0;
-	}
+	if (a->guard->fixed || a->guard->tells || own->guest)
+		return tell(a, that);
 	a->guard->spared = true;
 	warn("%s: it is allowed now; 'disallow %s --force' ends that", that, prefix_text(host, own->addr, -1));
 	event(a->live->context, guard, "%s: it is allowed now", that);
@@ -135,8 +140,11 @@ static int leave_out(struct guard *guard)
 	return l->leave(l->arg);
 }
 
-/* It is news that this is dropped. */
-static int judge(const struct asked *a, const struct own_address *own)
+/*
+ * It is news that this is dropped; begins: here, while no more is banned. Better a list that nobody renews than an
+ * interface that is not filtered.
+ */
+static int judge(const struct asked *a, const struct own_address *own, bool begins)
 {
 	char entry[PREFIX_TEXT_MAX], host[PREFIX_TEXT_MAX], what[OWN_TEXT_MAX], culprit[CULPRIT_TEXT_MAX];
 	char that[THAT_MAX];
@@ -145,6 +153,8 @@ static int judge(const struct asked *a, const struct own_address *own)
 		return leave(a->guard->leaves, own);
 	name(a, own, entry, host);
 	snprintf(that, sizeof(that), "%s bans %s, %s", a->who ?: entry, host, own_text(what, own));
+	if (begins && own->fetched)
+		return tell(a, that);
 	if (a->guard->spare)
 		return spare(a, own, that);
 	if (a->guard->fixed)
@@ -186,7 +196,7 @@ static int ask(const struct asked *a, const struct own_address *own, int64_t lon
 	/* No more of it is dropped than was, at any time; and that was granted, or is in force already. */
 	if (!longer && (is_granted(a, own) || (!a->guard->afresh && is_in_force(a->live, own))))
 		return 0;
-	return judge(a, own);
+	return judge(a, own, !longer);
 }
 
 /* The first that it bans is the one that is named. */
@@ -255,7 +265,7 @@ static bool is_news(const struct asked *a, const struct later *l, size_t i)
 {
 	const struct own_address *own = &l->own[i];
 
-	return l->longer[i] || (l->ever[i] && !is_dropped(a, own->addr) && !is_granted(a, own));
+	return l->longer[i] || (l->ever[i] && !own->fetched && !is_dropped(a, own->addr) && !is_granted(a, own));
 }
 
 /* What waits goes back: an exception, or what is not banned now. */

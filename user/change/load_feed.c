@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/words.h"
 #include "change/feed_row.h"
+#include "change/guard_culprit.h"
 #include "change/load_internal.h"
 #include "change/revert_timer.h"
 #include "sets/packed.h"
@@ -170,6 +171,18 @@ static void read_limits(struct load *l)
 	l->reading.unpacked = settings.fetch_unpacked;
 }
 
+/* Who does not answer may be banned here. */
+static int unanswered(const struct load *l)
+{
+	const struct fetch_answer *answer = &l->answer;
+	char why[FEED_RESULT_MAX], dropped[DROPPED_TEXT_MAX];
+
+	if (err_is(l->text, EALREADY) || answer->outcome != FETCH_FAILED || answer->status)
+		return l->text;
+	snprintf(why, sizeof(why), "%s", reason(l->text));
+	return because(l->text, "%s%s", why, dropped_text(dropped, l->context, answer->address));
+}
+
 /* Before the lock is taken: a server may be slow. So not for a line, which others follow in the same change. */
 int load_feed(struct load *l)
 {
@@ -197,7 +210,7 @@ int load_feed(struct load *l)
 			       : feed_open(&l->options->feed, l->path, l->fetch_most,
 					   l->feed && !wants_any(l) ? l->feed : NULL, &l->answer);
 	l->fetched = l->text >= 0;
-	return l->fetched ? judge_text(l) : l->text;
+	return l->fetched ? judge_text(l) : unanswered(l);
 }
 
 /* Of a copy: the change may still fail. */

@@ -89,7 +89,9 @@ static bool make_room(struct learned *l)
 /* Room for one more; NULL where there is nothing new to learn. */
 static struct own_address *add(struct learned *l, struct addr addr, struct addr source, const char *what)
 {
-	struct own_address own = { .addr = addr, .source = source, .what = what, .guest = l->guests };
+	struct own_address own = {
+		.addr = addr, .source = source, .what = what, .guest = l->guests, .fetched = l->fetched
+	};
 	size_t *slot;
 
 	if (l->err || is_nobodys(addr) || !is_wanted(l, addr))
@@ -174,6 +176,7 @@ int own_addresses(struct state *state, bool destinations, own_wanted_fn *wanted,
 
 	if (!err) {
 		own_from_fleet(&l, state);
+		own_from_feeds(&l, state);
 		own_from_people(&l, state);
 	}
 	free(l.slots);

@@ -17,6 +17,7 @@ struct own_address {
 	const char *what;   /* "a gateway in use" */
 	char where[80];	    /* "route table 254" */
 	bool guest;	    /* somebody other than root may have made it one */
+	bool fetched;	    /* lists or decisions come from it: that keeps no filter from beginning */
 };
 
 /* Is this address worth to be learned? */

@@ -13,6 +13,7 @@ struct learned {
 	own_wanted_fn *wanted; /* NULL: all */
 	const void *arg;
 	bool guests;   /* what comes now is said by others than root */
+	bool fetched;  /* and is where lists and decisions come from */
 	bool groups;   /* destinations of what comes in are asked about: multicast and broadcast are needed, too */
 	bool embedded; /* an IPv6 address is judged by the IPv4 address within, too: then that is needed as well */
 	struct own_address *at;
@@ -33,7 +34,7 @@ struct addr own_bytes(int family, const void *bytes, size_t size);
 struct addr own_attr(int family, const struct nlattr *at);
 
 /* Interfaces, routes, tunnels: own_routes.c, own_tunnels.c. */
-extern const char own_tunnel_is[];
+extern const char own_interface_is[], own_tunnel_is[];
 int own_from_routes(struct learned *l);
 void own_from_wireguard(struct learned *l, unsigned int index, const char *name);
 void own_from_xfrm(struct learned *l);
@@ -64,5 +65,7 @@ typedef void own_session_fn(void *arg, int pid, const char *ssh);
 int own_each_session(own_session_fn *each, void *arg, bool *refused);
 /* The server of its fleet: own_fleet.c. */
 void own_from_fleet(struct learned *l, struct state *state);
+/* Those of feeds, and of CrowdSec's agent, once this machine's own addresses are known: own_feeds.c. */
+void own_from_feeds(struct learned *l, struct state *state);
 
 #endif

@@ -14,10 +14,11 @@
 #include "base/netlink.h"
 #include "change/own_internal.h"
 
-static const char interface_is[] = "an address of this machine", gateway_is[] = "a gateway in use",
-		  peer_is[] = "a point-to-point peer", broadcast_is[] = "a broadcast address of this machine",
+static const char gateway_is[] = "a gateway in use", peer_is[] = "a point-to-point peer",
+		  broadcast_is[] = "a broadcast address of this machine",
 		  group_is[] = "a multicast group of this machine";
 
+const char own_interface_is[] = "an address of this machine";
 const char own_tunnel_is[] = "the far end of a tunnel";
 
 static const char *name_of(unsigned int index, char name[IF_NAMESIZE])
@@ -54,7 +55,7 @@ static void on_address(void *arg, const struct nlmsghdr *message)
 	if (header->ifa_scope == RT_SCOPE_HOST || (!local && !address))
 		return;
 	ours = own_attr(header->ifa_family, local ?: address);
-	learn_at(arg, ours, interface_is, header->ifa_index);
+	learn_at(arg, ours, own_interface_is, header->ifa_index);
 	if (!local || !address)
 		return;
 	/* Where both are present and differ, IFA_ADDRESS is the peer's. */

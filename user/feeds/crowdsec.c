@@ -18,6 +18,7 @@
 #include "base/trusted_dir.h"
 #include "base/users.h"
 #include "change/accounts.h"
+#include "change/guard_culprit.h"
 #include "change/guard_rails.h"
 #include "feeds/decisions.h"
 #include "feeds/into_force.h"
@@ -27,6 +28,7 @@
 #include "state/bans.h"
 #include "state/events.h"
 #include "state/said.h"
+#include "state/servers.h"
 #include "state/state.h"
 
 #define KEY_MOST    256
@@ -43,6 +45,8 @@
 #define WHOLE_MOST	900 /* seconds */
 /* Whether another's ban is still there. */
 #define AGAIN_SECONDS 30
+/* How often the same servers are kept once more, as they are needed for 30 days from then on. */
+#define SERVERS_SECONDS (24 * 3600)
 
 struct agent {
 	struct context *context;
@@ -57,6 +61,8 @@ struct agent {
 	struct agent_word word;
 	double took; /* the last answer */
 	double whole_until, again_at;
+	char servers[FETCH_WAY_MAX + 64]; /* that are kept, as the answer had them */
+	double servers_until;
 	int headers;
 	size_t others;
 	struct ban_order *orders;
@@ -103,6 +109,29 @@ static int may_ask(struct agent *a)
 	return 0;
 }
 
+/* No list is to ban it: no decision would come any more. */
+static int keep_servers(struct agent *a, const struct fetch_answer *answer)
+{
+	struct addr servers[FETCH_SERVERS];
+	size_t n = a->here.here ? 0 : fetch_servers(answer, servers);
+	char text[sizeof(a->servers)];
+	struct state *state = NULL;
+	int err;
+
+	snprintf(text, sizeof(text), "%s%s", answer->way, answer->address);
+	if (!n || (!strcmp(text, a->servers) && clock_seconds() < a->servers_until))
+		return 0;
+	err = state_open(&state, a->context, true)
+		      ?: state_feed_servers_put(state, NULL, servers, n)
+		      ?: state_commit(state);
+	state_close(state);
+	if (!err) {
+		memcpy(a->servers, text, sizeof(text));
+		a->servers_until = clock_seconds() + SERVERS_SECONDS;
+	}
+	return err;
+}
+
 static int ask(struct agent *a, bool whole, struct decision_changes *changes)
 {
 	const struct crowdsec_options *o = a->options;
@@ -115,7 +144,7 @@ static int ask(struct agent *a, bool whole, struct decision_changes *changes)
 					 .floor_seconds = FETCH_FLOOR_SECONDS };
 	struct fetch_answer answer;
 	double began = clock_seconds();
-	char host[SERVER_HOST_MAX];
+	char host[SERVER_HOST_MAX], dropped[DROPPED_TEXT_MAX];
 	int body = -1, err = may_ask(a);
 	bool seen = a->here.seen;
 
@@ -128,8 +157,10 @@ static int ask(struct agent *a, bool whole, struct decision_changes *changes)
 	lseek(a->headers, 0, SEEK_SET);
 	err = fetch_ask(&request, a->headers, &answer, &body);
 	if (!err && body < 0)
-		err = because(-EIO, "%s", answer.outcome == FETCH_FAILED ? answer.why : "it says nothing");
+		err = because(-EIO, "%s%s", answer.outcome == FETCH_FAILED ? answer.why : "it says nothing",
+			      answer.status ? "" : dropped_text(dropped, a->context, answer.address));
 	err = err ?: server_here_same(&a->here);
+	err = err ?: keep_servers(a, &answer);
 	err = err ?: decisions_read(changes, body, clock_boot() / 1000000000);
 	close_fd(body);
 	a->took = clock_seconds() - began;

@@ -116,3 +116,18 @@ int fetch_ask(const struct fetch_request *request, int headers, struct fetch_ans
 		fclose(file);
 	return err;
 }
+
+static size_t take_server(struct addr *server, const char *text, size_t length)
+{
+	if (!length || addr_parse(text, length, server))
+		return 0;
+	addr_unmap(server);
+	return 1;
+}
+
+size_t fetch_servers(const struct fetch_answer *answer, struct addr servers[FETCH_SERVERS])
+{
+	size_t n = take_server(&servers[0], answer->way, strcspn(answer->way, " "));
+
+	return n + take_server(&servers[n], answer->address, strlen(answer->address));
+}

@@ -131,6 +131,10 @@ int state_feed_get(struct state *state, const char *list, struct feed *feed)
 
 int state_feed_put(struct state *state, const struct feed *f)
 {
+	int err = f->servers_n ? state_feed_servers_put(state, f->list, f->servers, f->servers_n) : 0;
+
+	if (err)
+		return err;
 	return state_put(state,
 			 "INSERT OR REPLACE INTO feed (" COLUMNS ") VALUES"
 			 " (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -144,7 +148,8 @@ int state_feed_put(struct state *state, const struct feed *f)
 
 int state_feed_drop(struct state *state, const char *list)
 {
-	return state_put(state, "DELETE FROM feed WHERE list = ?", "s", list);
+	return state_feed_servers_put(state, list, NULL, 0)
+		       ?: state_put(state, "DELETE FROM feed WHERE list = ?", "s", list);
 }
 
 /* What a version that could not be recovered has left there is nobody's. */
@@ -185,7 +190,8 @@ int state_feed_kind_back(struct state *state, const char *list)
 
 int state_feed_forget(struct state *state, const char *list)
 {
-	return state_put(state, "DELETE FROM feed WHERE list = ? || ' before'", "s", list);
+	return state_put(state, "DELETE FROM feed WHERE list = ? || ' before'", "s", list)
+		       ?: state_feed_servers_forget(state, list);
 }
 
 int64_t feed_left(const struct feed *f, int64_t now)

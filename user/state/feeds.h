@@ -9,6 +9,7 @@
 #include <limits.h>
 
 #include "fetch/request.h"
+#include "state/servers.h"
 #include "state/state.h"
 
 /* What becomes of a list that nobody has renewed for `max_age`. */
@@ -46,6 +47,9 @@ struct feed {
 	int64_t aged;	  /* since when it is what `then` makes of it; 0: it is not */
 	char result[FEED_RESULT_MAX];
 	bool there; /* its list is; read, and never put */
+	/* Those that this version came from; put, and never read. 0: they are as they were. */
+	struct addr servers[FEED_SERVERS];
+	size_t servers_n;
 };
 
 /* One of the same list is replaced. Before or after the list itself. */

@@ -230,6 +230,8 @@ int state_feed_wait(struct state *state, const char *list);
 int state_feed_back(struct state *state, const char *list);
 int state_feed_kind_back(struct state *state, const char *list);
 int state_feed_forget(struct state *state, const char *list);
+/* Its servers, where it has no feed any more. */
+int state_feed_servers_forget(struct state *state, const char *list);
 /* The same of a whole row of its table. */
 bool state_source_is_sound(sqlite3_stmt *stmt);
 bool state_setting_is_sound(sqlite3_stmt *stmt);
@@ -250,7 +252,8 @@ void state_drop_new_image(struct state *s);
 
 /* Is that the name of a setting that grants.c reads as one of its own, or of none of its? */
 bool state_grant_is_sound(const char *name);
-/* The same of proven.c. */
+/* The same of servers.c, and of proven.c. */
+bool state_server_is_sound(const char *name);
 bool state_proven_is_sound(const char *name);
 bool state_limit_on_is_sound(const char *name, double value);
 

@@ -92,7 +92,7 @@ bool state_setting_is_sound(sqlite3_stmt *stmt)
 	char name[SETTING_ROW_MAX];
 
 	row_text(&row, 0, name, sizeof(name));
-	return !row.err && state_grant_is_sound(name) && state_proven_is_sound(name) &&
+	return !row.err && state_grant_is_sound(name) && state_server_is_sound(name) && state_proven_is_sound(name) &&
 	       state_setting_value_is_sound(name, stmt, 1);
 }
 
