@@ -33,6 +33,7 @@ static struct shows shows = { .file = "tests/unit/unit_http.txt",
 /* What a server does when it is asked. */
 struct answers {
 	const char *at[3]; /* where it is looked for, one after the other */
+	const char *by;	   /* who of them answers */
 	long status, connect_status, os_errno;
 	const char *body[3];
 	size_t header_bytes, body_bytes; /* 0: as the texts are */
@@ -174,6 +175,9 @@ static CURLcode given_info(CURL *curl, CURLINFO info, ...)
 		break;
 	case CURLINFO_APPCONNECT_TIME_T:
 		*va_arg(args, curl_off_t *) = answers->secured;
+		break;
+	case CURLINFO_PRIMARY_IP:
+		*va_arg(args, const char **) = answers->by;
 		break;
 	case CURLINFO_REDIRECT_URL:
 		*va_arg(args, const char **) = answers->to;
@@ -474,6 +478,11 @@ static void addresses(void)
 	FETCHES({ .at = { "::1", "9.9.9.9" }, .code = CURLE_COULDNT_CONNECT, .os_errno = ECONNREFUSED });
 	FETCHES({ .at = { "9.9.9.9" }, .code = CURLE_COULDNT_CONNECT, .error = "Failed to connect" });
 	FETCHES({ .at = { "of no family" }, .error = "Failed to connect" });
+	FETCHES({ .at = { "2620:fe::fe", "9.9.9.9" }, .by = "2620:fe::fe", .status = 200 });
+	FETCHES({ .at = { "9.9.9.9", "::1" }, .by = "9.9.9.9", .status = 200 });
+	FETCHES({ .at = { "9.9.9.9" }, .by = "::ffff:9.9.9.9", .status = 304 });
+	FETCHES({ .at = { "9.9.9.9" }, .by = "", .status = 200 });
+	FETCHES({ .at = { "9.9.9.9", "::1" }, .by = "9.9.9.9", .code = CURLE_COULDNT_CONNECT });
 	request.lan = true;
 	FETCHES({ .at = { "10.0.0.1" }, .status = 200 });
 	request.lan = false;

@@ -336,6 +336,19 @@ static void copy_header(struct fetch *f, const char *name, char *to, size_t size
 		clean_copy(to, size, header->value);
 }
 
+/* Of several, it may not be the last that was tried. */
+static void take_address(struct fetch *f)
+{
+	struct addr addr;
+	char *ip = NULL;
+
+	curl_easy_getinfo(f->curl, CURLINFO_PRIMARY_IP, &ip);
+	if (!ip || addr_parse(ip, strlen(ip), &addr))
+		return;
+	addr_unmap(&addr);
+	prefix_text(f->answer->address, addr, -1);
+}
+
 static void take_answer(struct fetch *f)
 {
 	struct fetch_answer *a = f->answer;
@@ -349,6 +362,8 @@ static void take_answer(struct fetch *f)
 	a->announced = length >= 0 ? (uint64_t)length + 1 : 0;
 	a->retry_after = wait > 0 ? (uint64_t)wait : 0;
 	a->page = f->page.sum;
+	if (a->status)
+		take_address(f);
 	copy_header(f, "ETag", a->etag, sizeof(a->etag));
 	copy_header(f, "Last-Modified", a->modified, sizeof(a->modified));
 	copy_header(f, "Date", a->date, sizeof(a->date));
