@@ -146,7 +146,7 @@ def verdicts(what, **wanted):
 
 HOSTS = {'a': '45.0.0.1', 'b': '45.0.0.2', 'net': '2001:db8:7::9', 'mine': '45.0.1.1', 'soon': '45.0.1.2', 'longer': '45.0.1.3', 'early': '45.0.1.4', 'sooner': '45.0.1.5',
          'captcha': '45.0.0.9', 'own': '45.0.2.1', 'kept': '45.0.3.1', 'later': '45.0.3.2',
-         'unbanned': '45.0.3.3', 'many': '45.2.0.77'}
+         'unbanned': '45.0.3.3', 'many': '45.2.0.77', 'anybody': '46.1.2.3'}
 
 
 def faults():
@@ -225,7 +225,7 @@ def behind(follower):
 
 
 def needed():
-    """What this machine needs is not banned, and neither is everybody; that is said, of each once."""
+    """What this machine needs is not banned, and neither is everybody, nor a network that is called an Ip; it is said once."""
     run('ip', 'address', 'add', HOSTS['own'] + '/32', 'dev', 'lo')
     decide(30, HOSTS['own'])
     decide(31, '0.0.0.0/0', scope='Range')
@@ -235,7 +235,17 @@ def needed():
     said = open('err', encoding='utf8').read()
     if said.count(f'crowdsec: {HOSTS["own"]}: ') != 1 or said.count(' is very wide') != 1:
         die('it is not said once')
-    delete(30, 31, 32)
+    # In pieces: together they are too much.
+    pieces = [f'{n}.0.0.0/8' for n in range(1, 224) if n not in (10, 100, 127, 169, 172, 192)]
+    for number, piece in enumerate(pieces, 100):
+        decide(number, piece, scope='Range')
+    decide(33, '46.1.0.0/16')
+    turns(2)
+    verdicts('everybody in pieces', own=False, b=True, anybody=False)
+    said = open('err', encoding='utf8').read()
+    if said.count(f'crowdsec: {len(pieces)} of its decisions are left out: live bans would be of ') != 1:
+        die('it is not said once, of all')
+    delete(30, 31, 32, 33, *range(100, 100 + len(pieces)))
     turns(1)
     verdicts('none of them', own=False, b=False)
 

@@ -82,6 +82,23 @@ what_it_does() {
 	ends
 }
 
+# No more than a list may ban, in however small pieces; the operator may.
+in_pieces() {
+	opens follow socket
+	{
+		seq -f '+%.0f.0.0.0/8 1h' 11 80
+		echo '+82.1.2.0/24 1h'
+	} | sends >out
+	grep -q '^no [0-9]* live bans would be of [23][0-9] % of all IPv4 addresses' out || fail "what it is told: $(cat out)"
+	is "$(tail -n 1 out) $(verdict 82.1.2.3)" "ok 71 drop" "what is narrow"
+	[ "$(get length bans)" -le 65 ] || fail "$(get length bans) bans"
+	seq -f '%.0f.0.0.0/8' 11 80 | bloom add -
+	is "$(get length bans) $(verdict 80.0.0.1)" "71 drop" "by hand"
+	echo '+83.0.0.0/9 1h' | sends >out
+	is "$(cut -d' ' -f1-5 out)" $'no 1 live bans would\nok 1' "what the socket adds to that"
+	ends
+}
+
 who_may_come() {
 	local as nogroup
 
@@ -137,4 +154,4 @@ killed() {
 	python3 "$top/tests/net/door.py" kill "$XDP_BLOOM_STATE/follow.sock" "${XDP_BLOOM_KILLS:-12}" || fail "see above"
 }
 
-run_cases what_it_does who_may_come harms_nobody in_the_service killed
+run_cases what_it_does in_pieces who_may_come harms_nobody in_the_service killed

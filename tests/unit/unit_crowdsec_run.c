@@ -243,7 +243,8 @@ static int given_own(const struct state *state, struct addr first, unsigned int 
 	return 0;
 }
 
-/* An address that ends with .66 a guard rail refuses now; of .77 another's ban stands there; .88 is kept as it is. */
+/* What is wider than /9 is too much; an address that ends with .66 a guard rail refuses now; of .77 another's ban
+ * stands there; .88 is kept as it is. */
 static int given_into_force(struct into_force *f, struct ban_order *orders, size_t n)
 {
 	char text[PREFIX_TEXT_MAX];
@@ -270,6 +271,12 @@ static int given_into_force(struct into_force *f, struct ban_order *orders, size
 		uint8_t last = (uint8_t)orders[i].prefix.first.num;
 
 		orders[i].missed = last == 77;
+		orders[i].much = !orders[i].del && orders[i].prefix.length < 9;
+		if (orders[i].much) {
+			snprintf(f->much, sizeof(f->much), "all of them are too much");
+			f->refused(f->arg, i, f->much);
+			continue;
+		}
 		if (last == 66)
 			f->refused(f->arg, i, "a guard rail");
 		else if (orders[i].del)
@@ -543,6 +550,18 @@ static const struct step anothers[] = {
 	END,
 };
 
+/* It is said once; as there may be room later, it is tried again. */
+static const struct step too_much[] = {
+	{ -1, "0 +1=16.0.0.0/8,5h +2=192.0.2.1,5h +3=17.0.0.0/8,5h +4=10.0.0.0/7,5h" },
+	{ -1, "0 +5=18.0.0.0/8,5h" },
+	{ -1, "0 -1=16.0.0.0/8" },
+	{ -1, "0 " },
+	{ -1, "0 +2=192.0.2.1,17960s +3=17.0.0.0/8,17960s +5=18.0.0.0/8,17970s" },
+	{ -1, "0 +1=16.0.0.0/8,5h" },
+	{ 55000, "TERM" },
+	END,
+};
+
 static const struct step guards[] = {
 	{ -1, "0 +1=192.0.2.66,5h +2=0.0.0.0/1,5h +3=192.0.2.1,5h +4=192.0.2.77,5h ~ ~" },
 	{ -1, "0 +5=192.0.2.2,5h ~" },
@@ -712,7 +731,8 @@ static void word_for_word(void)
 		     { "few are missing", lacks_few },	      { "many are missing", lacks_many },
 		     { "it is doubted twice", doubts_twice }, { "it goes badly", goes_badly },
 		     { "it is another's", anothers },	      { "guard rails", guards },
-		     { "what was there", was_there },	      { "members say it, too", was_behind } };
+		     { "too much together", too_much },	      { "what was there", was_there },
+		     { "members say it, too", was_behind } };
 	const struct crowdsec_options options = { .url = "http://127.0.0.1:8080", .key_file = "key", .every = 10 };
 	const struct crowdsec_options seldom = { .url = "http://127.0.0.1:8080", .key_file = "key", .every = 125 };
 	const int top = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);

@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "base/stop.h"
 #include "change/ban.h"
+#include "change/ban_sum.h"
 #include "change/change.h"
 #include "change/guard_rails.h"
 #include "state/events.h"
@@ -70,6 +71,19 @@ static void given_end(struct change *change)
 	open_now -= change != NULL;
 }
 
+/* What is wider than /9 is too much. */
+static int given_sum(struct state *state, struct ban_order *orders, size_t n, char why[256])
+{
+	if (state != made.state)
+		abort();
+	for (size_t i = 0; i < n; i++)
+		if (!orders[i].del && !orders[i].much && orders[i].prefix.length < 9 && n > 1) {
+			orders[i].much = true;
+			snprintf(why, 256, "%zu together are too much", n);
+		}
+	return 0;
+}
+
 /* An address that ends with .66 a guard rail refuses, .88 only where others say it; .77 is not there to be taken out.
  */
 static int given_orders(struct change *change, const struct ban_options *options, const char *whose,
@@ -88,6 +102,10 @@ static int given_orders(struct change *change, const struct ban_options *options
 		if (i < 4 || i + 1 == n)
 			printf(" %s%s%s", i == 4 ? "... " : "", orders[i].del ? "-" : "+",
 			       prefix_text(text, orders[i].prefix.first, (int)orders[i].prefix.length));
+		if (orders[i].much) {
+			printf(" without %zu", i);
+			continue;
+		}
 		refused = refused || last == 66;
 		orders[i].missed = orders[i].del && last == 77;
 		banned->added += !orders[i].del && last < 50;
@@ -161,6 +179,7 @@ __attribute__((format(printf, 3, 4))) static void given_event(const struct conte
 #define change_end	given_end
 #define change_commit	given_commit
 #define ban_orders	given_orders
+#define ban_sum		given_sum
 #define banned_free	given_banned
 #define stop_poll	given_poll
 #define clock_seconds() given_seconds()
@@ -243,6 +262,10 @@ static void is_refused(void)
 	put("+192.0.2.1 +192.0.2.2 +192.0.2.3 +192.0.2.4 +192.0.2.5 +192.0.2.66 +192.0.2.7 +192.0.2.8 +192.0.2.9 +192.0.2.10"
 	    " +192.0.2.11");
 	put("+192.0.2.66 +192.1.2.66");
+	/* What is too much is found once, for all of them. */
+	put("+16.0.0.0/8 +192.0.2.1 +17.0.0.0/8 +192.0.2.66 +18.0.0.0/8");
+	put("+16.0.0.0/8 +17.0.0.0/8");
+	put("+16.0.0.0/8");
 }
 
 static void is_tried_again(void)

@@ -179,6 +179,33 @@ static void shares(void)
 	}
 }
 
+/* The same of live bans, which somebody may make beyond that, but in another way. */
+static void live(void)
+{
+#define ELSE "; add bans so many, or a list with --wide"
+	static const struct {
+		const char *set, *says;
+	} known[] = {
+		{ "", NULL },
+		{ "64.0.0.0/2", NULL },
+		{ "64.0.0.0/2 128.0.0.0/14", NULL }, /* some of it is nobody's */
+		{ "128.0.0.0/2 11.0.0.0/12", NULL },
+		{ "32.0.0.0/3 64.0.0.0/3 192.0.2.0/24", "live bans would be of 29 % of all IPv4 addresses" ELSE },
+		{ "0.0.0.0/0", "live bans would be of 100 % of all IPv4 addresses" ELSE },
+		{ "2600::/8", NULL },
+		{ "2600::/8 2000::/48", "live bans would be of 3 % of all IPv6 addresses" ELSE },
+		{ "64.0.0.0/2 2600::/7", "live bans would be of 6 % of all IPv6 addresses" ELSE },
+		{ "8000::/1", NULL }, /* nobody's */
+	};
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+		struct ranges set = set_of(known[i].set);
+
+		says(guard_live(&set), known[i].says, known[i].set);
+		ranges_free(&set);
+	}
+}
+
 /* One range, whose ends added up are next to nothing; and one that is no wider than a prefix may be, but is none. */
 static void wide_ranges(void)
 {
@@ -373,9 +400,11 @@ static void exceptions(void)
 int main(void)
 {
 	static const struct ktap_case cases[] = {
-		{ "how fast it grows", growth },   { "how much changes", change }, { "how wide it is", widths },
-		{ "how much of all", shares },	   { "prefixes", prefixes },	   { "what is nobody's", bogons },
-		{ "what is allowed", exceptions }, { "wide ranges", wide_ranges }, { "what is granted", shares_of },
+		{ "how fast it grows", growth },   { "how much changes", change },
+		{ "how wide it is", widths },	   { "how much of all", shares },
+		{ "prefixes", prefixes },	   { "what is nobody's", bogons },
+		{ "what is allowed", exceptions }, { "wide ranges", wide_ranges },
+		{ "what is granted", shares_of },  { "live bans", live },
 	};
 
 	return ktap_run(cases, sizeof(cases) / sizeof(cases[0]));

@@ -527,6 +527,8 @@ int ban_orders(struct change *change, const struct ban_options *o, const char *w
 		struct ban_order *order = sorted[i];
 		struct ban asked = ban_asked(now, clock, order->ttl, order->reason);
 
+		if (order->much)
+			continue;
 		each.reason = order->reason;
 		adds = adds || !order->del;
 		order->missed = false;

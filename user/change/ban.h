@@ -39,6 +39,7 @@ struct ban_order {
 	const char *reason;  /* NULL: none is given */
 	const char *account; /* the member of a fleet that says it; NULL: this machine */
 	bool del, missed;    /* missed: there was no such ban to take out; or it is another's, and stays */
+	bool much;	     /* left out, by ban_sum() */
 };
 
 /*

@@ -236,6 +236,27 @@ int guard_much(const char *list, const struct ranges *before, const struct range
 	return judge(list, before, after, (struct amounts){ 0 }, false);
 }
 
+static int check_live(double after, double most, double all, const char *family)
+{
+	if (after <= most)
+		return 0;
+	return guard_because(
+		"live bans would be of %.0f %% of all %s addresses; add bans so many, or a list with --wide",
+		100 * after / all, family);
+}
+
+int guard_live(const struct ranges *after)
+{
+	struct ranges open = RANGES_EMPTY, is = RANGES_EMPTY;
+	int err = is_narrow(after) ? 0 : open_space(&open) ?: ranges_intersect(&is, after, &open);
+	struct amounts all = amounts_of(&open), banned = amounts_of(&is);
+
+	err = err ?: check_live(banned.v4, MOST4, all.v4, "IPv4") ?: check_live(banned.v6, MOST6, all.v6, "IPv6");
+	ranges_free(&open);
+	ranges_free(&is);
+	return err;
+}
+
 static int check_open(const char *list, double granted, double after, double most, double all, const char *family)
 {
 	char name[96] = "";

@@ -35,6 +35,8 @@ int guard_wide(const char *name, const struct ranges *before, const struct range
 int guard_much(const char *name, const struct ranges *before, const struct ranges *after);
 /* And that by amounts: so much would be banned, and so much was. */
 int guard_share(const char *name, struct amounts granted, struct amounts after);
+/* The same of all live bans together, where others than the operator add to them. */
+int guard_live(const struct ranges *after);
 /* What is allowed must leave most of the internet to the lists, too; without a list they are live exceptions. */
 int guard_allows(const char *list, const struct ranges *before, const struct ranges *after, struct amounts granted);
 /* How much a set that needs to be let through bans there; 0: it needs not. */

@@ -66,6 +66,7 @@ struct agent {
 	int headers;
 	size_t others;
 	struct ban_order *orders;
+	size_t much; /* of what is new, so many are left out together */
 };
 
 /* The key becomes a header line in memory: it stands on no command line, and in no other file. */
@@ -219,7 +220,8 @@ static void refused(void *arg, size_t at, const char *why)
 	a->orders[at].missed = true;
 	for (size_t i = 0; i < a->all.n && is_new; i++)
 		is_new = prefix_order(&a->all.at[i].prefix, p);
-	if (is_new)
+	a->much += is_new && a->orders[at].much;
+	if (is_new && !a->orders[at].much)
 		warn("crowdsec: %s: %s", prefix_text(text, p->first, (int)p->length), why);
 }
 
@@ -245,6 +247,19 @@ static void leave_out(struct ban_order *orders, size_t *n)
 	*n = kept;
 }
 
+static void say_much(struct agent *a, const char *why)
+{
+	char text[512];
+
+	if (!a->much)
+		return;
+	snprintf(text, sizeof(text), "crowdsec: %zu of its decisions %s left out: %s", a->much,
+		 a->much == 1 ? "is" : "are", why);
+	warn("%s", text);
+	event(a->context, (struct event){ EVENT_GUARD, .verb = "follow" }, "%s", text);
+	a->much = 0;
+}
+
 /* From what is in force to `after`, which becomes the agent's. */
 static int become(struct agent *a, struct decisions *after)
 {
@@ -265,6 +280,7 @@ static int become(struct agent *a, struct decisions *after)
 	err = err ?: into_force(&f, orders, n);
 	if (!err)
 		decisions_missed(after, orders, n);
+	say_much(a, f.much);
 	free(orders);
 	if (err) {
 		decisions_free(after);
@@ -297,7 +313,7 @@ static void say_others(struct agent *a, size_t others)
 {
 	if (others && !a->others)
 		warn("crowdsec: decisions about other things than addresses, or of another type than ban, or that are"
-		     " simulated, are left out: %zu",
+		     " simulated, or call a network an Ip, are left out: %zu",
 		     others);
 	a->others = others;
 }

@@ -84,7 +84,8 @@ static int read_one(struct decision *d, const json_t *object, int64_t now)
 		return 1;
 	if (!read_duration(duration, &left))
 		return because(-EINVAL, "a decision without a duration");
-	if (prefix_parse(value, strlen(value), &d->prefix.first, &d->prefix.length))
+	if (prefix_parse(value, strlen(value), &d->prefix.first, &d->prefix.length) ||
+	    (!strcasecmp(scope, "ip") && d->prefix.length < addr_width(d->prefix.first.family)))
 		return 1;
 	d->end = now + (int64_t)left;
 	snprintf(text, sizeof(text), CROWDSEC_REASON "%.40s %.70s", text_of(object, "origin") ?: "",

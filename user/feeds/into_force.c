@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/stop.h"
+#include "change/ban_sum.h"
 #include "change/change.h"
 #include "change/guard_rails.h"
 #include "state/events.h"
@@ -25,7 +26,7 @@ static void tell(struct into_force *f, const struct ban_order *orders, size_t n,
 	size_t ended = 0, missed = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		if (!one && (orders[i].del ? !orders[i].missed : banned->added || banned->renewed))
+		if (!one && !orders[i].much && (orders[i].del ? !orders[i].missed : banned->added || banned->renewed))
 			one = &orders[i];
 		missed += orders[i].missed;
 		ended += orders[i].del && !orders[i].missed;
@@ -49,6 +50,7 @@ static int make(struct into_force *f, struct ban_order *orders, size_t at, size_
 	struct banned banned = { 0 };
 	double began = clock_seconds();
 	int err = change_begin(&change, f->context) ?:
+		  ban_sum(change->state, orders + at, n, f->much) ?:
 		  ban_orders(change, &f->options, f->whose, orders + at, n, &banned) ?:
 		  (f->with ? f->with(f->arg, change, at + n) : 0) ?:
 		  change_commit(change, NULL);
@@ -131,6 +133,9 @@ int into_force(struct into_force *f, struct ban_order *orders, size_t n)
 		}
 		if (err)
 			f->refused(f->arg, at, reason(err));
+		for (size_t i = at; i < at + some && !err; i++)
+			if (orders[i].much)
+				f->refused(f->arg, i, f->much);
 		at += some;
 		size = 2 * some;
 		f->done(f->arg, at);

@@ -79,6 +79,8 @@ int state_bans_set(struct state *state, int64_t now, const struct ranges *within
 /* The same, apart: those that go on, and those that end. */
 int state_bans_sets(struct state *state, int64_t now, const struct ranges *within, struct ranges *lasting,
 		    struct ranges *ending);
+/* The addresses of those of a family that are wider than that. */
+int state_bans_wider(struct state *state, int64_t now, int family, unsigned int length, struct ranges *set);
 /* Bans in force that end, in the order of state_bans(); with `within`, at least those that touch it. */
 int state_bans_ending(struct state *state, int64_t now, const struct ranges *within, struct ban **bans, size_t *n);
 /* Are any kept? */

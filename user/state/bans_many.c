@@ -144,6 +144,27 @@ int state_bans_set(struct state *state, int64_t now, const struct ranges *within
 	return err;
 }
 
+int state_bans_wider(struct state *state, int64_t now, int family, unsigned int length, struct ranges *set)
+{
+	struct sets sets = { set, set };
+	sqlite3_stmt *stmt;
+	int err;
+
+	*set = RANGES_EMPTY;
+	if (!state_has_bans(state))
+		return 0;
+	stmt = state_prepare(state, "SELECT * FROM ban WHERE family = ? AND length < ?");
+	if (!stmt)
+		return because_sqlite(state, "reading");
+	sqlite3_bind_int(stmt, 1, family);
+	sqlite3_bind_int(stmt, 2, (int)length);
+	err = each_row(state, stmt, now, into_sets, &sets) ?: ranges_finish(set);
+	sqlite3_finalize(stmt);
+	if (err)
+		ranges_free(set);
+	return err;
+}
+
 struct ban_array {
 	struct ban *at;
 	size_t n;
