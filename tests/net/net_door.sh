@@ -82,6 +82,19 @@ what_it_does() {
 	ends
 }
 
+# From there those ask who have no address yet, and neighbours whom all have.
+nobodys() {
+	opens follow socket
+	printf '%s\n' '+0.0.0.0 1h' '+:: 1h' '+fe80::1 1h' '+127.0.0.0/24 1h' '+255.255.255.255 1h' '+ff02::/16 1h' '+10.0.0.1 1h' | sends >out
+	is "$(sed -n 's/^no \([0-9]\) .* stands for no single host .*/\1/p' out | xargs)" "1 2 3 4 5 6" "what is refused ($(cat out))"
+	is "$(verdict 0.0.0.0 :: fe80::1 10.0.0.1)" "pass pass pass drop" "verdicts"
+	refused "0.0.0.0 stands for no single host (0.0.0.0/8, this network); --force bans it" add 0.0.0.0
+	bloom add 0.0.0.0 --force
+	echo '-0.0.0.0' | sends >out
+	is "$(cat out) $(verdict 0.0.0.0)" "ok 1 pass" "what is ended"
+	ends
+}
+
 # No more than a list may ban, in however small pieces; the operator may.
 in_pieces() {
 	opens follow socket
@@ -154,4 +167,4 @@ killed() {
 	python3 "$top/tests/net/door.py" kill "$XDP_BLOOM_STATE/follow.sock" "${XDP_BLOOM_KILLS:-12}" || fail "see above"
 }
 
-run_cases what_it_does in_pieces who_may_come harms_nobody in_the_service killed
+run_cases what_it_does nobodys in_pieces who_may_come harms_nobody in_the_service killed

@@ -363,7 +363,8 @@ groups() {
 	done
 	bloom fleet accept edge-7
 	printf '%s\n' '@edge-7 +ff02::1:ff00:77 1h' '@edge-7 +192.0.2.9 1h' >lines
-	bloom follow - <lines
+	! "$XDP_BLOOM" follow - <lines >out 2>&1 || fail "a member's word of a group is taken"
+	grep -q "ff02::1:ff00:77 stands for no single host" out || fail "a group: $(cat out)"
 	verdicts ff02::1:ff00:77=pass 192.0.2.9=drop
 	bloom add 239.1.2.3 ff02::1:ff00:78
 	bloom add ff02::1:ff00:77 --force

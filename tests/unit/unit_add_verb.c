@@ -270,6 +270,9 @@ static void plain(void)
 	types("add 46.0.0.1/8");
 	types("add 46.0.0.1/8 --mask");
 	types("add 127.0.0.1");
+	types("add 46.0.0.1 0.0.0.0");
+	types("add :: --check");
+	types("add 224.0.0.251 fe80::1");
 	types("add 46.0.0.1 0.0.0.0/0");
 	types("add ::/0 46.0.0.1");
 	types("add 127.0.0.1 --force");

@@ -552,7 +552,7 @@ static const struct step anothers[] = {
 
 /* It is said once; as there may be room later, it is tried again. */
 static const struct step too_much[] = {
-	{ -1, "0 +1=16.0.0.0/8,5h +2=192.0.2.1,5h +3=17.0.0.0/8,5h +4=10.0.0.0/7,5h" },
+	{ -1, "0 +1=16.0.0.0/8,5h +2=192.0.2.1,5h +3=17.0.0.0/8,5h +4=10.0.0.0/7,5h +6=0.0.0.0,5h" },
 	{ -1, "0 +5=18.0.0.0/8,5h" },
 	{ -1, "0 -1=16.0.0.0/8" },
 	{ -1, "0 " },

@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <sched.h>
 
+#include "sets/bogons.h"
 #include "detector.h"
 
 enum { SOURCES = 40, PACKETS = 1200, CELLS_FEW = 16, BUCKETS_MANY = 4096 };
@@ -749,6 +750,27 @@ static void rates(void)
 	}
 }
 
+/* Whom the detector never bans, nobody else's word does: of IPv6 it knows the upper half alone. */
+static void nobodys(void)
+{
+	static const char *const addresses[] = { "0.0.0.0", "::",	 "fe80::1",	"febf::ff",
+						 "fec0::1", "192.0.2.1", "2001:db8::1", "fe7f::" };
+
+	for (size_t i = 0; i < sizeof(addresses) / sizeof(*addresses); i++) {
+		struct detect_packet packet = { .kind = SUSPECT_IPV4 };
+		unsigned int length;
+		struct addr addr;
+
+		ENOUGH(!prefix_parse(addresses[i], strlen(addresses[i]), &addr, &length));
+		packet.key = (__u64)addr.num;
+		if (addr.family == 6) {
+			packet.kind = SUSPECT_IPV6;
+			packet.key = (__u64)(addr.num >> 64);
+		}
+		CHECK(is_nobody(&packet) == (i < 4) && source_is_shared(addr) == (i < 4), "%s", addresses[i]);
+	}
+}
+
 int main(void)
 {
 	static const struct ktap_case cases[] = {
@@ -764,6 +786,7 @@ int main(void)
 		{ "what a packet is", packets_parsed },
 		{ "what is no packet with a source", no_packets },
 		{ "rates in words", rates },
+		{ "what is nobody's", nobodys },
 	};
 
 	return ktap_run(cases, sizeof(cases) / sizeof(*cases));

@@ -167,6 +167,8 @@ static void orders(void)
 		{ "192.0.2.1/24", "1", -1 },
 		{ "192.0.2.256", "1", -1 },
 		{ "0.0.0.0/1", "1", -1 },
+		{ "0.0.0.0", "1", -1 },
+		{ "fe80::1", "1", -1 },
 		{ "", "1", -1 },
 	};
 	int64_t bad = 0;
@@ -191,6 +193,14 @@ static void orders(void)
 	CHECK(take("-", "b", "192.0.2.1", "", "", "") && m.orders_n == n + 1 && m.orders[n].del &&
 		      !strcmp(m.orders[n].account, "b") && fabs(m.orders[n].ttl) < 1e-9,
 	      "it ends no ban, or has a time: %g s", m.orders[n].ttl);
+	CHECK(take("+", "c", "::", "1", "", "") && of("c")->bad == 1 &&
+		      !strcmp(of("c")->why, ":: stands for no single host (::, unspecified)"),
+	      "'%s'", of("c")->why);
+	/* It may have been taken by an older version. */
+	CHECK(take("-", "c", "::", "", "", "") && of("c")->bad == 1 && m.orders[m.orders_n - 1].del &&
+		      m.orders[m.orders_n - 1].prefix.length == 128,
+	      "what was taken cannot be ended");
+	m.orders_n--;
 	CHECK(take("bad", "b", "no\033", "", "", "") && of("b")->bad == 1 && !strcmp(of("b")->why, "no?"), "'%s'",
 	      of("b")->why);
 	CHECK(take("gap", "b", "lost\n", "", "", "") && of("b")->gaps == 1 && !strcmp(of("b")->why, "lost?"), "'%s'",

@@ -37,6 +37,7 @@ static void taken(void)
 		{ "+2001:db8::/48", "2001:db8::/48", .ttl = 0 },
 		{ "+2001:db8::1", "2001:db8::1", .ttl = 0 },
 		{ "-0.0.0.0/1", "0.0.0.0/1", .del = true },
+		{ "-0.0.0.0", "0.0.0.0", .del = true },
 		{ "+192.0.2.1 10m", "192.0.2.1", .ttl = 600 },
 		{ "+192.0.2.1 1", "192.0.2.1", .ttl = 1 },
 		{ "+192.0.2.1 1.5s", "192.0.2.1", .ttl = 1.5 },
@@ -100,6 +101,9 @@ static void refused(void)
 		{ "+192.0.2.1 -- why", "behind the prefix stands how long" },
 		{ "+0.0.0.0/1", "very wide" },
 		{ "+192.168.0.0/15", "bans addresses of" },
+		{ "+0.0.0.0", "0.0.0.0 stands for no single host" },
+		{ "+:: 1h why", ":: stands for no single host" },
+		{ "@web-1 +fe80::1 1h", "fe80::1 stands for no single host" },
 	};
 	struct ban_order order;
 	char room[256];

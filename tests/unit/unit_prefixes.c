@@ -254,6 +254,40 @@ static void order(void)
 			CHECK(prefix_order(&in_order[i], &in_order[j]) == (i > j) - (i < j), "%d, %d", i, j);
 }
 
+/* Which of them are no host's own, and what lies beside those. */
+static void sources(void)
+{
+	for (size_t i = 0; i < bogon_table_n; i++) {
+		static const char *const nobodys = " 0.0.0.0/8 127.0.0.0/8 :: ::1 ",
+					 *const shared = " 224.0.0.0/4 255.255.255.255 fe80::/10 ff00::/8 ";
+		const char *text = bogon_table[i].prefix;
+		char word[PREFIX_TEXT_MAX + 2];
+		unsigned int length;
+		struct addr first, last;
+		bool one, several;
+
+		if (!CHECK(!prefix_parse(text, strlen(text), &first, &length), "%s", text))
+			continue;
+		snprintf(word, sizeof(word), " %s ", text);
+		one = strstr(nobodys, word);
+		several = one || strstr(shared, word);
+		last = first;
+		last.num |= addr_mask(first.family, length);
+		CHECK(source_is_nobodys(first) == one && source_is_nobodys(last) == one, "%s is nobody's", text);
+		CHECK(source_is_shared(first) == several && source_is_shared(last) == several, "%s is several's", text);
+		for (int side = 0; side < 2; side++) {
+			struct addr beside = side ? last : first;
+			const struct bogon *other;
+
+			beside.num += side ? 1 : -1;
+			if (beside.num >> (addr_width(first.family) - 1) >> 1)
+				continue;
+			other = bogon_of(beside, addr_width(beside.family));
+			CHECK(other || !source_is_shared(beside), "beside %s, %d, it is several's", text, side);
+		}
+	}
+}
+
 /* The whole of each, its first and last address; and not what lies beside it, or is wider. */
 static void bogons(void)
 {
@@ -298,6 +332,7 @@ int main(void)
 		{ "once", once },
 		{ "order", order },
 		{ "bogons", bogons },
+		{ "sources", sources },
 	};
 
 	return ktap_run(cases, sizeof(cases) / sizeof(*cases));

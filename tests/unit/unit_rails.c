@@ -312,6 +312,50 @@ static void prefixes(void)
 	}
 }
 
+/* Whose sources are nobody's, and several's, by hand and by others' word. */
+static void sources(void)
+{
+	static const struct {
+		const char *prefix, *typed, *told;
+	} known[] = {
+		{ "0.0.0.0", "0.0.0.0 stands for no single host (0.0.0.0/8, this network); --force bans it",
+		  "0.0.0.0 stands for no single host (0.0.0.0/8, this network)" },
+		{ "0.0.0.0/8", "0.0.0.0/8 stands for no single host (0.0.0.0/8, this network); --force bans it",
+		  "0.0.0.0/8 stands for no single host (0.0.0.0/8, this network)" },
+		{ "127.1.0.0/16", "127.1.0.0/16 stands for no single host (127.0.0.0/8, loopback); --force bans it",
+		  "127.1.0.0/16 stands for no single host (127.0.0.0/8, loopback)" },
+		{ "::", ":: stands for no single host (::, unspecified); --force bans it",
+		  ":: stands for no single host (::, unspecified)" },
+		{ "::1", "::1 stands for no single host (::1, loopback); --force bans it",
+		  "::1 stands for no single host (::1, loopback)" },
+		{ "::/64", "::/64 bans addresses of :: (unspecified), too; --force bans it",
+		  "::/64 bans addresses of :: (unspecified), too; --force bans it" },
+		/* Where destinations are asked about, some may be banned. */
+		{ "224.0.0.251", NULL, "224.0.0.251 stands for no single host (224.0.0.0/4, multicast)" },
+		{ "255.255.255.255", NULL, "255.255.255.255 stands for no single host (255.255.255.255, broadcast)" },
+		{ "ff02::1", NULL, "ff02::1 stands for no single host (ff00::/8, multicast)" },
+		/* A neighbour, whom this machine's operator knows. */
+		{ "fe80::1", NULL, "fe80::1 stands for no single host (fe80::/10, link-local)" },
+		{ "fe80::/65", NULL, "fe80::/65 stands for no single host (fe80::/10, link-local)" },
+		{ "169.254.1.1", NULL, NULL },
+		{ "10.0.0.0/8", NULL, NULL },
+		{ "192.0.2.1", NULL, NULL },
+		{ "fd00::/12", NULL, NULL },
+		{ "::2", NULL, NULL },
+		{ "240.0.0.0/8", NULL, NULL },
+	};
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+		unsigned int length;
+		struct addr first;
+
+		if (prefix_parse(known[i].prefix, strlen(known[i].prefix), &first, &length))
+			abort();
+		says(guard_typed(first, length), known[i].typed, known[i].prefix);
+		says(guard_told(first, length), known[i].told, known[i].prefix);
+	}
+}
+
 /* What no other network's packets come from: out of the list, or in it, or it is refused. */
 static void bogons(void)
 {
@@ -400,11 +444,17 @@ static void exceptions(void)
 int main(void)
 {
 	static const struct ktap_case cases[] = {
-		{ "how fast it grows", growth },   { "how much changes", change },
-		{ "how wide it is", widths },	   { "how much of all", shares },
-		{ "prefixes", prefixes },	   { "what is nobody's", bogons },
-		{ "what is allowed", exceptions }, { "wide ranges", wide_ranges },
-		{ "what is granted", shares_of },  { "live bans", live },
+		{ "how fast it grows", growth },
+		{ "how much changes", change },
+		{ "how wide it is", widths },
+		{ "how much of all", shares },
+		{ "prefixes", prefixes },
+		{ "what is nobody's", bogons },
+		{ "what is allowed", exceptions },
+		{ "wide ranges", wide_ranges },
+		{ "what is granted", shares_of },
+		{ "live bans", live },
+		{ "sources", sources },
 	};
 
 	return ktap_run(cases, sizeof(cases) / sizeof(cases[0]));

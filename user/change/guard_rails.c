@@ -88,6 +88,28 @@ int guard_prefix(struct addr first, unsigned int length)
 	return 0;
 }
 
+static int guard_source(struct addr first, unsigned int length, bool refused, const char *unless)
+{
+	const struct bogon *bogon = refused ? bogon_of(first, length) : NULL;
+	char text[PREFIX_TEXT_MAX];
+
+	if (!bogon)
+		return 0;
+	return guard_because("%s stands for no single host (%s, %s)%s", prefix_text(text, first, (int)length),
+			     bogon->prefix, bogon->what, unless);
+}
+
+int guard_typed(struct addr first, unsigned int length)
+{
+	return guard_prefix(first, length)
+		       ?: guard_source(first, length, source_is_nobodys(first), "; --force bans it");
+}
+
+int guard_told(struct addr first, unsigned int length)
+{
+	return guard_prefix(first, length) ?: guard_source(first, length, source_is_shared(first), "");
+}
+
 int guard_exception(struct addr first, unsigned int length)
 {
 	char text[PREFIX_TEXT_MAX];

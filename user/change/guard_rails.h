@@ -16,8 +16,12 @@ enum bogons { BOGONS_LEAVE_OUT, BOGONS_KEEP, BOGONS_REFUSE };
 /* found has room for bogon_table_n flags: which of them the set touched. 0, -GUARD_REFUSED or -ENOMEM. */
 int guard_apply_bogons(struct ranges *set, enum bogons choice, bool *found);
 
-/* A prefix from the command line: refused if it includes one of those ranges and more, or is wider than any owner's. */
+/* Refused if it includes one of those ranges and more, or is wider than any owner's. */
 int guard_prefix(struct addr first, unsigned int length);
+/* From the command line: nor a source that is nobody's. */
+int guard_typed(struct addr first, unsigned int length);
+/* From a program or another machine: nor one that is several's. */
+int guard_told(struct addr first, unsigned int length);
 /* The same for an exception: refused where it is as wide, outside of those ranges. */
 int guard_exception(struct addr first, unsigned int length);
 

@@ -14,6 +14,7 @@
 #include "bpf/abi.h"
 #include "bpf/decide.h"
 #include "change/own_internal.h"
+#include "sets/bogons.h"
 #include "state/ports.h"
 #include "state/settings.h"
 #include "state/state.h"
@@ -44,13 +45,6 @@ bool own_wanted(const struct learned *l, struct addr addr)
 	struct addr inner = within(l, addr);
 
 	return is_wanted(l, addr) || (inner.family && is_wanted(l, inner));
-}
-
-/* 127.0.0.0/8 and ::1 are bogons, which have a guard rail of their own. */
-static bool is_nobodys(struct addr addr)
-{
-	return !addr.family || !addr.num ||
-	       (addr.family == 4 ? addr.num >> 24 == 127 || addr.num >> 24 == 0 : addr.num == 1);
 }
 
 static bool is_same(struct addr a, struct addr b)
@@ -94,7 +88,8 @@ static struct own_address *add(struct learned *l, struct addr addr, struct addr 
 	};
 	size_t *slot;
 
-	if (l->err || is_nobodys(addr) || !is_wanted(l, addr))
+	/* Those have a guard rail of their own. */
+	if (l->err || !addr.family || source_is_nobodys(addr) || !is_wanted(l, addr))
 		return NULL;
 	slot = make_room(l) ? slot_of(l, &own) : NULL;
 	if (slot && *slot)

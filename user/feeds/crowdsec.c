@@ -237,7 +237,7 @@ static void leave_out(struct ban_order *orders, size_t *n)
 	size_t kept = 0;
 
 	for (size_t i = 0; i < *n; i++) {
-		int err = orders[i].del ? 0 : guard_prefix(orders[i].prefix.first, orders[i].prefix.length);
+		int err = orders[i].del ? 0 : guard_told(orders[i].prefix.first, orders[i].prefix.length);
 
 		if (err)
 			warn("crowdsec: %s", reason(err));

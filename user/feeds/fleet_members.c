@@ -248,18 +248,23 @@ static bool take_prefix(const char *text, struct prefix *p)
 	struct addr written;
 	size_t n = strlen(text);
 
-	return !prefix_parse(text, n, &p->first, &p->length) && !prefix_is_masked(text, n, p->first, &written) &&
-	       !guard_prefix(p->first, p->length);
+	return !prefix_parse(text, n, &p->first, &p->length) && !prefix_is_masked(text, n, p->first, &written);
 }
 
 static void order(struct fleet_members *m, struct followed *f, char *words[TALK_WORDS], bool del)
 {
 	struct ban_order *o = &m->orders[m->orders_n];
 	int64_t left = 0;
+	int err;
 
 	*o = (struct ban_order){ .account = f->at.member, .del = del };
 	if (!take_prefix(words[2], &o->prefix) || (!del && (!take_number(words[3], &left) || left < 0))) {
 		bad(f, "a prefix or a time that is none");
+		return;
+	}
+	err = del ? 0 : guard_told(o->prefix.first, o->prefix.length);
+	if (err) {
+		bad(f, reason(err));
 		return;
 	}
 	/* What has half a second left has one. */

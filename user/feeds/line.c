@@ -82,6 +82,6 @@ const char *line_parse(char *line, size_t length, struct ban_order *order)
 	at += strspn(at, BLANKS);
 	if (!fault && *at)
 		order->reason = at;
-	err = fault ? 0 : guard_prefix(order->prefix.first, order->prefix.length);
+	err = fault ? 0 : guard_told(order->prefix.first, order->prefix.length);
 	return err ? reason(err) : fault;
 }

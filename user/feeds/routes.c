@@ -70,10 +70,11 @@ static bool is_kept(const struct follower *f, struct addr first, unsigned int le
 	return covering >= 0 && covering <= (int)length;
 }
 
-/* Nothing that is refused by itself is so narrow, but what is around the addresses that are a range of their own. */
+/* Nothing that is refused by itself is so narrow, but sources that are several's, and what is around one of them. */
 static bool is_sound(struct addr first, unsigned int length)
 {
-	return first.family == 4 ? length >= 25 && first.num >> 8 != 0xffffff : length >= 65 && first.num >> 64;
+	return !source_is_shared(first) &&
+	       (first.family == 4 ? length >= 25 && first.num >> 8 != 0xffffff : length >= 65 && first.num >> 64);
 }
 
 static bool leave_out(void *arg, struct addr first, unsigned int length)
@@ -86,7 +87,7 @@ static bool leave_out(void *arg, struct addr first, unsigned int length)
 		return true;
 	if (narrow && is_sound(first, length))
 		return false;
-	err = guard_prefix(first, length);
+	err = guard_told(first, length);
 	if (err && !f->bad.n++)
 		snprintf(f->bad.why, sizeof(f->bad.why), "%s", reason(err));
 	if (err)

@@ -39,3 +39,16 @@ const struct bogon *bogon_of(struct addr first, unsigned int length)
 {
 	return bogon_among(bogon_table, bogon_table_n, first, length);
 }
+
+bool source_is_nobodys(struct addr addr)
+{
+	return addr.family == 4 ? addr.num >> 24 == 0 || addr.num >> 24 == 127 : addr.num <= 1;
+}
+
+bool source_is_shared(struct addr addr)
+{
+	if (source_is_nobodys(addr))
+		return true;
+	return addr.family == 4 ? addr.num >> 28 == 0xe || addr.num == 0xffffffff
+				: addr.num >> 120 == 0xff || addr.num >> 118 == 0xfe80 >> 6;
+}

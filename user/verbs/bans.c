@@ -198,7 +198,7 @@ int verb_add(const struct call *call)
 		err = prefixes_once(&prefixes);
 	/* By its words alone, so --check finds it too. */
 	for (size_t i = 0; i < prefixes.n && !err && !o->force; i++)
-		err = guard_prefix(prefixes.at[i].first, prefixes.at[i].length);
+		err = guard_typed(prefixes.at[i].first, prefixes.at[i].length);
 	if (!err)
 		err = change_begin(&change, call->context);
 	if (!err)
