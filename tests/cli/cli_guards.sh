@@ -441,7 +441,7 @@ command_of() {
 	enforce) command=(enforce it) ;;
 	add | disallow) command=("$1" "$address") ;;
 	unload) command=(unload friends) ;;
-	allow) command=(load friends other --allow) ;;
+	allow) command=(load friends other --allow --big-change) ;;
 	tune) command=(tune --headroom $((RANDOM % 50 + 20))) ;;
 	rotate | restore) command=("$1") ;;
 	attach) command=(attach edge2) ;;

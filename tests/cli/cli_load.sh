@@ -214,10 +214,42 @@ refuses_wide_lists() {
 	bloom load list wide --force
 	# Neither of these drops.
 	bloom load shade wide --shadow
-	refused "list 'friends': of 100 % of all IPv6" load friends wide --allow
+	refused "list 'friends': it allows 100 % of all IPv6" load friends wide --allow
 	bloom load friends wide --allow --wide
 	refused "list 'shade': it bans 100 % of all IPv6" enforce shade
 	bloom enforce shade --force
+}
+
+# Nor does its publisher make more of a list that lets through, nor of one whose addresses have more of each limit.
+refuses_more_let_through() {
+	local kind
+
+	printf '45.0.0.%d\n' {1..50} >drop
+	bloom load drop drop
+	for kind in allow trust; do
+		# What people have: private addresses, and as much as a provider's.
+		printf '%s\n' 10.0.0.0/8 172.16.0.0/12 192.168.0.0/16 fc00::/7 20.0.0.0/8 2600::/12 >nets
+		bloom load nets$kind nets --$kind
+		printf '203.0.113.%d\n' 1 2 3 >friends
+		refused "list '$kind': it ${kind}s all of 64.0.0.0/3, which is very wide; --force or --wide loads it" \
+			load $kind - --$kind <<<64.0.0.0/3
+		bloom load $kind friends --$kind
+		echo 64.0.0.0/3 >>friends
+		refused "list '$kind': it ${kind}s all of 64.0.0.0/3, which is very wide" load $kind friends --if-changed
+		refused "list '$kind': it gained" load $kind friends --if-changed --wide
+		printf '203.0.113.%d\n' 1 2 3 | cat - drop >friends
+		refused "list '$kind': it gained 1667 % IPv4 addresses; --force or --big-change loads it" \
+			load $kind friends --if-changed
+		verdicts 45.0.0.1=drop
+		bloom load $kind friends --big-change
+		accepted "hand4 = 1, day4 = 1"
+		printf '203.0.%d.0/24\n' {1..200} >>friends
+		bloom load $kind friends --force
+		accepted "hand4 = 1, day4 = 1"
+		printf '203.1.%d.0/24\n' {1..90} >>friends
+		refused "times as many IPv4 addresses as a day ago; --force or --big-change loads it" load $kind friends
+		bloom unload $kind
+	done
 }
 
 # so_many N: a list of N addresses.
@@ -670,10 +702,9 @@ wide_exceptions() {
 	refused "of 100 % of all IPv4 addresses nothing would be dropped any more, whatever lists say; --force allows it" \
 		allow - <every
 	printf '%s\n' 0.0.0.0/1 128.0.0.0/1 >halves
-	refused "list 'halves': of 100 % of all IPv4 addresses nothing would be dropped any more, whatever lists say;" \
-		load halves halves --allow
-	refused "list 'halves': of 100 % of all IPv4" load halves every --allow
-	refused "list 'halves': of 100 % of all IPv6" load halves - --allow <<<2000::/3
+	refused "list 'halves': it allows 100 % of all IPv4 addresses; --force or --wide loads it" load halves halves --allow
+	refused "list 'halves': it allows 100 % of all IPv4" load halves every --allow
+	refused "list 'halves': it allows 100 % of all IPv6" load halves - --allow <<<2000::/3
 	bloom load halves every --allow --wide
 	bloom load halves halves --allow # not more than before
 	bloom unload halves
@@ -863,7 +894,7 @@ leaves_nothing_behind() {
 	verdicts 192.0.2.1=drop
 }
 
-run_cases takes_rows undoes_nothing leaves_nothing_behind takes_the_state_away shows_one_list shows_what_was_refused one_kind wide_exceptions asks_before_it_guesses leaves_bogons_out hides_what_a_link_led_to reads_no_file_of_the_kernel ends_where_a_file_has_holes ends_with_what_has_no_end refuses_own_addresses knows_all_gateways refuses_big_changes refuses_wide_lists \
+run_cases takes_rows undoes_nothing leaves_nothing_behind takes_the_state_away shows_one_list shows_what_was_refused one_kind wide_exceptions asks_before_it_guesses leaves_bogons_out hides_what_a_link_led_to reads_no_file_of_the_kernel ends_where_a_file_has_holes ends_with_what_has_no_end refuses_own_addresses knows_all_gateways refuses_big_changes refuses_wide_lists refuses_more_let_through \
 	refuses_slow_poison grants_no_more_than_was_asked dry_run_changes_nothing skips_damaged_lines shadow_only_counts counts_by_list explains_every_list exceptions_without_a_roster goes_back_unconfirmed \
 	goes_back_late goes_back_by_its_own_clock goes_back_into_little_memory goes_back_without_a_build \
 	goes_back_at_the_second_try

@@ -229,7 +229,7 @@ trust() {
 	loses_nothing "one that is trusted a thousandfold"
 	# Loaded again it keeps what was said.
 	printf '%s\n' 203.0.113.64/26 >partners
-	bloom load partners partners
+	bloom load partners partners --big-change
 	is "$(get .trusted detect trust)" '[{"list":"partners","times":1000,"prefixes":1}]' "whom it trusts when it is read again"
 	echo 203.0.113.13 >loud
 	loses "one that is in it no longer"

@@ -483,17 +483,11 @@ static int given_bogons(struct ranges *set, enum bogons choice, bool *found)
 	return step("bogons of %llu: %d", count(set), choice);
 }
 
-static int given_wide(const char *name, const struct ranges *before, const struct ranges *after, struct amounts granted)
+static int given_wide(enum list_kind kind, const char *name, const struct ranges *before, const struct ranges *after,
+		      struct amounts granted)
 {
-	return step("is %s wide? %llu to %llu, granted %g %g", name, count(before), count(after), granted.v4,
-		    granted.v6);
-}
-
-static int given_allows(const char *name, const struct ranges *before, const struct ranges *after,
-			struct amounts granted)
-{
-	return step("allows %s much? %llu to %llu, granted %g %g", name, count(before), count(after), granted.v4,
-		    granted.v6);
+	return step("is %s wide? %llu to %llu, granted %g %g%s%s", name, count(before), count(after), granted.v4,
+		    granted.v6, kind == LIST_BAN ? "" : ", for ", kind == LIST_BAN ? "" : list_kind_names[kind]);
 }
 
 static int given_guard_change(const char *name, const struct ranges *before, const struct ranges *after)
@@ -659,7 +653,6 @@ static void given_catalog_free(struct catalog *catalog)
 #define list_succeeded		given_succeeded
 #define guard_apply_bogons	given_bogons
 #define guard_wide		given_wide
-#define guard_allows		given_allows
 #define guard_change		given_guard_change
 #define guard_growth		given_growth
 #define guard_share_of		given_share

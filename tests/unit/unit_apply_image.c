@@ -177,17 +177,18 @@ static int given_needs(struct guard *guard, struct state *state, const struct li
 	return failed_with(fails.needs, "this machine needs it");
 }
 
-static int given_wide(const char *name, const struct ranges *before, const struct ranges *after, struct amounts granted)
+static int given_wide(enum list_kind kind, const char *name, const struct ranges *before, const struct ranges *after,
+		      struct amounts granted)
 {
-	CHECK(!name && granted.v4 == 0 && granted.v6 == 0, "asked otherwise");
+	CHECK(!name && kind == LIST_BAN && granted.v4 == 0 && granted.v6 == 0, "asked otherwise");
 	print_set("was dropped whole", before);
 	print_set("is to be", after);
 	return failed_with(fails.wide, "that is too wide");
 }
 
-static int given_share(const char *name, struct amounts granted, struct amounts after)
+static int given_share(const char *what, struct amounts granted, struct amounts after)
 {
-	line("%s would drop %g and %g * 2^112; now %g and %g * 2^112", name, after.v4, after.v6 / 0x1p112, granted.v4,
+	line("%s %g and %g * 2^112; so far %g and %g * 2^112", what, after.v4, after.v6 / 0x1p112, granted.v4,
 	     granted.v6 / 0x1p112);
 	return failed_with(fails.share, "that is too much");
 }

@@ -145,9 +145,11 @@ static int given_force(struct change *change, const struct ranges *set)
 	return call(set ? "forces it" : "forces all");
 }
 
-static int given_wide(const char *name, const struct ranges *before, const struct ranges *after, struct amounts granted)
+static int given_wide(enum list_kind kind, const char *name, const struct ranges *before, const struct ranges *after,
+		      struct amounts granted)
 {
-	printf("  is '%s' too wide%s\n", name, before->n4 || after->n4 || granted.v4 > 0 ? ", against something" : "");
+	printf("  is '%s' too wide%s%s\n", name, kind == LIST_BAN ? "" : " as another kind",
+	       before->n4 || after->n4 || granted.v4 > 0 ? ", against something" : "");
 	return too_wide ? because(-GUARD_REFUSED, "'%s' is too wide", name) : 0;
 }
 

@@ -455,7 +455,7 @@ static void recalls(void)
 			there.accepted = each[i];
 			parse(&l.before, sets[s]);
 			l.out->replaces = i || s;
-			l.out->list.kind = s == 1 ? LIST_ALLOW : LIST_BAN;
+			l.out->list.kind = (enum list_kind)s;
 			if (recall(&l, STATE))
 				puts("it is not recalled");
 			says_accepted("recalled", &l.accepted);

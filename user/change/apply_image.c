@@ -174,7 +174,7 @@ static int refuse_rate(const struct image *image, const struct rate *rate, const
 		return guard_because("the image: its filter takes %.3g %% of other addresses, and was made for %.3g %%;"
 				     " --force or --wide loads it",
 				     100 * rate->fpr, 100 * image->header->asked);
-	return guard_share("the image", now->by_rate, dropped_by_rate(g, rate));
+	return guard_share("the image: it bans", now->by_rate, dropped_by_rate(g, rate));
 }
 
 static int refuse_wide(const struct image *image, const struct live *live)
@@ -185,7 +185,7 @@ static int refuse_wide(const struct image *image, const struct live *live)
 	int err = dropped_whole(&image->g, &after) ?: look_at_now(live, &now);
 
 	rate_measure(&image->g, &rate);
-	err = err ?: guard_wide(NULL, &now.whole, &after, (struct amounts){ 0 }) ?: refuse_rate(image, &rate, &now);
+	err = err ?: guard_wide(LIST_BAN, NULL, &now.whole, &after, (struct amounts){ 0 }) ?: refuse_rate(image, &rate, &now);
 	ranges_free(&now.whole);
 	ranges_free(&after);
 	return err;

@@ -136,19 +136,19 @@ static int open_space(struct ranges *open)
 	return err;
 }
 
-/* Prefixes that were banned before are accepted. */
-static int check_width(const char *name, const struct ranges *before, struct addr first, unsigned int length)
+/* Prefixes that it had before are accepted. what: "list 'feed': it bans". */
+static int check_width(const char *what, const struct ranges *before, struct addr first, unsigned int length)
 {
 	int covering = length < widest(first.family) ? ranges_covering(before, first) : 0;
 	char text[PREFIX_TEXT_MAX];
 
 	if (covering >= 0 && covering <= (int)length)
 		return 0;
-	return guard_because("%s: it bans all of %s, which is very wide; --force or --wide loads it", name,
+	return guard_because("%s all of %s, which is very wide; --force or --wide loads it", what,
 			     prefix_text(text, first, (int)length));
 }
 
-static int check_widths(const char *name, const struct ranges *before, const struct ranges *after)
+static int check_widths(const char *what, const struct ranges *before, const struct ranges *after)
 {
 	int err = 0;
 
@@ -157,14 +157,14 @@ static int check_widths(const char *name, const struct ranges *before, const str
 
 		cut.done = cut.hi - cut.lo < UINT32_MAX >> WIDEST4;
 		while (!err && range4_next_prefix(&cut))
-			err = check_width(name, before, (struct addr){ cut.first, 4 }, cut.length);
+			err = check_width(what, before, (struct addr){ cut.first, 4 }, cut.length);
 	}
 	for (size_t i = 0; i < after->n6 && !err; i++) {
 		struct cut6 cut = { .lo = after->v6[i].lo, .hi = after->v6[i].hi };
 
 		cut.done = cut.hi - cut.lo < ~(ip6)0 >> WIDEST6;
 		while (!err && range6_next_prefix(&cut))
-			err = check_width(name, before, (struct addr){ cut.first, 6 }, cut.length);
+			err = check_width(what, before, (struct addr){ cut.first, 6 }, cut.length);
 	}
 	return err;
 }
@@ -177,14 +177,14 @@ static bool is_much(double granted, double after, double most)
 	return after > most && (granted <= most || after > granted * BREATH);
 }
 
-static int check_share(const char *name, double granted, double after, double most, double all, const char *family)
+static int check_share(const char *what, double granted, double after, double most, double all, const char *family)
 {
 	if (after > all)
 		after = all; /* counted by a rate, reserved ranges and all */
 	if (!is_much(granted, after, most))
 		return 0;
-	return guard_because("%s: it bans %.0f %% of all %s addresses; --force or --wide loads it", name,
-			     100 * after / all, family);
+	return guard_because("%s %.0f %% of all %s addresses; --force or --wide loads it", what, 100 * after / all,
+			     family);
 }
 
 /* Most lists ban less in all than one prefix may. */
@@ -198,12 +198,12 @@ static struct amounts amounts_of(const struct ranges *set)
 	return (struct amounts){ (double)ranges_count4(set), (double)ranges_count6(set) };
 }
 
-int guard_share(const char *name, struct amounts granted, struct amounts after)
+int guard_share(const char *what, struct amounts granted, struct amounts after)
 {
 	struct ranges open = RANGES_EMPTY;
 	int err = open_space(&open) ?:
-		  check_share(name, granted.v4, after.v4, MOST4, (double)ranges_count4(&open), "IPv4") ?:
-		  check_share(name, granted.v6, after.v6, MOST6, (double)ranges_count6(&open), "IPv6");
+		  check_share(what, granted.v4, after.v4, MOST4, (double)ranges_count4(&open), "IPv4") ?:
+		  check_share(what, granted.v6, after.v6, MOST6, (double)ranges_count6(&open), "IPv6");
 
 	ranges_free(&open);
 	return err;
@@ -224,38 +224,38 @@ int guard_share_of(const struct ranges *set, struct amounts *share)
 	return err;
 }
 
-static int judge(const char *list, const struct ranges *before, const struct ranges *after, struct amounts granted,
-		 bool widths)
+static int judge(enum list_kind kind, const char *list, const struct ranges *before, const struct ranges *after,
+		 struct amounts granted, bool widths)
 {
 	struct ranges open = RANGES_EMPTY, was = RANGES_EMPTY, is = RANGES_EMPTY;
-	struct amounts banned;
-	char name[96] = "the image";
+	struct amounts old;
+	char what[96] = "the image: it bans";
 	int err;
 
 	if (list)
-		snprintf(name, sizeof(name), "list '%s'", list);
+		snprintf(what, sizeof(what), "list '%s': it %ss", list, list_kind_names[kind]);
 	if (is_narrow(after))
 		return 0;
 	err = open_space(&open) ?: ranges_intersect(&was, before, &open) ?: ranges_intersect(&is, after, &open);
-	banned = amounts_of(&was);
+	old = amounts_of(&was);
 	err = err ?:
-	      guard_share(name, (struct amounts){ granted.v4 ?: banned.v4, granted.v6 ?: banned.v6 },
-			  amounts_of(&is)) ?:
-	      (widths ? check_widths(name, &was, &is) : 0);
+	      guard_share(what, (struct amounts){ granted.v4 ?: old.v4, granted.v6 ?: old.v6 }, amounts_of(&is)) ?:
+	      (widths ? check_widths(what, &was, &is) : 0);
 	ranges_free(&open);
 	ranges_free(&was);
 	ranges_free(&is);
 	return err;
 }
 
-int guard_wide(const char *list, const struct ranges *before, const struct ranges *after, struct amounts granted)
+int guard_wide(enum list_kind kind, const char *list, const struct ranges *before, const struct ranges *after,
+	       struct amounts granted)
 {
-	return judge(list, before, after, granted, true);
+	return judge(kind, list, before, after, granted, true);
 }
 
 int guard_much(const char *list, const struct ranges *before, const struct ranges *after)
 {
-	return judge(list, before, after, (struct amounts){ 0 }, false);
+	return judge(LIST_BAN, list, before, after, (struct amounts){ 0 }, false);
 }
 
 static int check_live(double after, double most, double all, const char *family)
@@ -279,20 +279,16 @@ int guard_live(const struct ranges *after)
 	return err;
 }
 
-static int check_open(const char *list, double granted, double after, double most, double all, const char *family)
+static int check_open(double before, double after, double most, double all, const char *family)
 {
-	char name[96] = "";
-
-	if (!is_much(granted, after, most))
+	if (!is_much(before, after, most))
 		return 0;
-	if (list)
-		snprintf(name, sizeof(name), "list '%s': ", list);
-	return guard_because(
-		"%sof %.0f %% of all %s addresses nothing would be dropped any more, whatever lists say; %s", name,
-		100 * after / all, family, list ? "--force or --wide loads it" : "--force allows it");
+	return guard_because("of %.0f %% of all %s addresses nothing would be dropped any more, whatever lists say;"
+			     " --force allows it",
+			     100 * after / all, family);
 }
 
-int guard_allows(const char *list, const struct ranges *before, const struct ranges *after, struct amounts granted)
+int guard_allows(const struct ranges *before, const struct ranges *after)
 {
 	struct ranges open = RANGES_EMPTY, was = RANGES_EMPTY, is = RANGES_EMPTY;
 	int err = is_narrow(after)
@@ -302,8 +298,8 @@ int guard_allows(const char *list, const struct ranges *before, const struct ran
 	struct amounts all = amounts_of(&open), old = amounts_of(&was), new = amounts_of(&is);
 
 	err = err ?:
-	      check_open(list, granted.v4 ?: old.v4, new.v4, MOST4, all.v4, "IPv4") ?:
-	      check_open(list, granted.v6 ?: old.v6, new.v6, MOST6, all.v6, "IPv6");
+	      check_open(old.v4, new.v4, MOST4, all.v4, "IPv4") ?:
+	      check_open(old.v6, new.v6, MOST6, all.v6, "IPv6");
 	ranges_free(&open);
 	ranges_free(&was);
 	ranges_free(&is);

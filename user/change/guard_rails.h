@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Guard rails: what no list should ban, and no new version of it should do. --force overrides them. */
+/* Guard rails: what no list should ban, or let through, and no new version of it should do. --force overrides them. */
 #ifndef CHANGE_GUARD_RAILS_H
 #define CHANGE_GUARD_RAILS_H
 
@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 #include "sets/bogons.h"
+#include "sets/list.h"
 #include "sets/ranges.h"
 #include "state/accepted.h"
 
@@ -30,20 +31,22 @@ int guard_exception(struct addr first, unsigned int length);
 #define guard_because(...) because(-GUARD_REFUSED, __VA_ARGS__)
 
 /*
- * Like guard_prefix(), for a list, even if its prefixes are split up; and the list must leave most of the internet.
- * Bogons and reserved ranges do not count, nor do prefixes that the version before banned. Of the rest no more than
- * what was granted (0: what the version before banned), and a sixteenth, since lists breathe.
+ * Like guard_prefix() and guard_exception(), for a list, even if its prefixes are split up; and whatever it does to
+ * them, it must leave most of the internet. Bogons and reserved ranges do not count, nor do prefixes that the version
+ * before had. Of the rest no more than what was granted (0: what the version before had), and a sixteenth, since lists
+ * breathe. Without a name it is an image.
  */
-int guard_wide(const char *name, const struct ranges *before, const struct ranges *after, struct amounts granted);
-/* The last part alone. */
+int guard_wide(enum list_kind kind, const char *name, const struct ranges *before, const struct ranges *after,
+	       struct amounts granted);
+/* The last part alone, of a list that bans. */
 int guard_much(const char *name, const struct ranges *before, const struct ranges *after);
-/* And that by amounts: so much would be banned, and so much was. */
-int guard_share(const char *name, struct amounts granted, struct amounts after);
+/* And that by amounts, and by what it is and does ("the image: it bans"): so much it would, and so much it did. */
+int guard_share(const char *what, struct amounts granted, struct amounts after);
 /* The same of all live bans together, where others than the operator add to them. */
 int guard_live(const struct ranges *after);
-/* What is allowed must leave most of the internet to the lists, too; without a list they are live exceptions. */
-int guard_allows(const char *list, const struct ranges *before, const struct ranges *after, struct amounts granted);
-/* How much a set that needs to be let through bans there; 0: it needs not. */
+/* What is allowed by hand must leave most of the internet to the lists, too. */
+int guard_allows(const struct ranges *before, const struct ranges *after);
+/* How much a set that needs to be let through has of that; 0: it needs not. */
 int guard_share_of(const struct ranges *set, struct amounts *share);
 
 /* Refused if more than half of the addresses came or went, or many came of a family of which it had none. */

@@ -268,7 +268,7 @@ static int recall(struct load *l, struct state *state)
 		a->day = before;
 		a->day_at = now;
 	}
-	if (a->wide.v4 <= 0 && a->wide.v6 <= 0 && l->out->list.kind == LIST_BAN)
+	if (a->wide.v4 <= 0 && a->wide.v6 <= 0 && l->out->list.kind != LIST_SHADOW)
 		err = guard_share_of(&l->before, &a->wide);
 	a->known = before.v4 > 0 || before.v6 > 0;
 	return err;
@@ -448,13 +448,11 @@ static int ask_guard(struct load *l)
 		err = state_signed_get(l->change->state, l->name, &before) ?: feed_fresh(&l->answer, l->path, before);
 	if (!err && l->fetched && !o->force)
 		err = feed_guard(&l->answer, &l->out->set, list_counts(&l->out->list) && !o->ban_own);
-	if (!err && kind == LIST_BAN && !o->force && !o->wide)
-		err = guard_wide(l->name, &l->before, &l->out->set, l->accepted.wide);
-	if (!err && kind == LIST_ALLOW && !o->force && !o->wide)
-		err = guard_allows(l->name, &l->before, &l->out->set, l->accepted.wide);
-	if (!err && l->out->replaces && list_counts(&l->out->list) && !o->force && !o->big_change)
+	if (!err && kind != LIST_SHADOW && !o->force && !o->wide)
+		err = guard_wide(kind, l->name, &l->before, &l->out->set, l->accepted.wide);
+	if (!err && l->out->replaces && !o->force && !o->big_change)
 		err = guard_change(l->name, &l->before, &l->out->set);
-	if (!err && l->accepted.known && list_counts(&l->out->list) && !o->force && !o->big_change)
+	if (!err && l->accepted.known && !o->force && !o->big_change)
 		err = guard_growth(l->name, &l->accepted, &l->out->set);
 	return err;
 }
@@ -486,16 +484,15 @@ static int means_nothing(const struct load_options *o, enum list_kind kind, cons
 	if (o->feed.key && !strcmp(path, "-"))
 		return because(-EINVAL,
 			       "--key looks for a signature beside a file, and nothing is beside standard input");
-	if ((kind != LIST_ALLOW && kind != LIST_TRUST) ||
-	    (!o->ban_own && !o->big_change && !o->scope.any && scope_is_all(&o->scope)))
+	if ((kind != LIST_ALLOW && kind != LIST_TRUST) || (!o->ban_own && !o->scope.any && scope_is_all(&o->scope)))
 		return 0;
 	if (o->scope.any || !scope_is_all(&o->scope))
 		return because(-EINVAL,
 			       "--only, --to and --on are for lists that ban, and %s list bans nobody: leave"
 			       " them out",
 			       kind == LIST_ALLOW ? "an allow" : "a trust");
-	return because(-EINVAL, "--%s is for lists that ban, and %s list bans nobody: leave it out",
-		       o->ban_own ? "ban-own" : "big-change", kind == LIST_ALLOW ? "an allow" : "a trust");
+	return because(-EINVAL, "--ban-own is for lists that ban, and %s list bans nobody: leave it out",
+		       kind == LIST_ALLOW ? "an allow" : "a trust");
 }
 
 int load_fits(struct load *l, struct state *state)

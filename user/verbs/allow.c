@@ -96,7 +96,7 @@ static int change_live(const struct call *call, bool allow)
 	if (!err)
 		err = allow ? ranges_union(&after, &live, &given) : ranges_subtract(&after, &live, &given);
 	if (!err && allow && !o->force)
-		err = guard_allows(NULL, &live, &after, (struct amounts){ 0 });
+		err = guard_allows(&live, &after);
 	/* What the detector bans is banned again when what waits goes back. */
 	if (!err && allow && o->confirm.given)
 		err = jail_move(change, &given, NULL);

@@ -180,7 +180,7 @@ static int check_wide(struct state *state, const struct list_info *list)
 	int err = state_list_whole_set(state, list, &set);
 
 	if (!err)
-		err = guard_wide(list->name, &nothing, &set, (struct amounts){ 0 });
+		err = guard_wide(LIST_BAN, list->name, &nothing, &set, (struct amounts){ 0 });
 	ranges_free(&set);
 	return err;
 }
