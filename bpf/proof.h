@@ -95,47 +95,62 @@ inline_always int socket_takes(const void *socket, __u32 sequence, __u32 acknowl
 	return acknowledged - (una - most) <= SOCKET_WORD(socket, tcp_snd_nxt) - (una - most);
 }
 
-inline_always int connection_proves(struct xdp_md *ctx)
-{
-	struct bpf_sock_tuple tuple = { 0 };
-	const struct transport_header *tcp;
-	struct source source;
-	__u32 sequence, acknowledged, size;
-	struct bpf_sock *found;
-	const void *socket;
-	int family, proves = 0;
+#define ANSWERS -1 /* of a connection that this machine has opened: it asked for it */
 
-	tcp = transport_of(ctx, &source, &family, PROTOCOL_TCP, sizeof(*tcp));
-	if (!tcp || !(tcp->flags & FLAG_ACK))
-		return 0;
-	sequence = NET32(tcp->sequence);
-	acknowledged = NET32(tcp->acknowledged);
-	size = tuple_of(&tuple, &source, family, tcp);
-	found = bpf_skc_lookup_tcp(ctx, &tuple, size, BPF_F_CURRENT_NETNS, 0);
+/* 1: of a connection that its source has opened, as somebody listens here; 0: of none. */
+inline_always int connection_proves(struct xdp_md *ctx, const struct source *source, int family,
+				    const struct transport_header *tcp)
+{
+	__u32 sequence = NET32(tcp->sequence), acknowledged = NET32(tcp->acknowledged);
+	struct bpf_sock_tuple tuple;
+	__u32 size = tuple_of(&tuple, source, family, tcp);
+	struct bpf_sock *found = bpf_skc_lookup_tcp(ctx, &tuple, size, BPF_F_CURRENT_NETNS, 0);
+	const void *socket;
+	int takes = 0;
+
 	if (!found)
 		return 0;
 	if (found->state == BPF_TCP_ESTABLISHED) {
 		socket = bpf_skc_to_tcp_sock(found);
-		proves = socket && socket_takes(socket, sequence, acknowledged);
+		takes = socket && socket_takes(socket, sequence, acknowledged);
 	}
 	bpf_sk_release(found);
-	return proves;
+	if (!takes)
+		return 0;
+	/* No connection comes from port 0: only who listens is found. */
+	if (size == sizeof(tuple.ipv4))
+		tuple.ipv4.sport = 0;
+	else
+		tuple.ipv6.sport = 0;
+	found = bpf_skc_lookup_tcp(ctx, &tuple, size, BPF_F_CURRENT_NETNS, 0);
+	if (!found)
+		return ANSWERS;
+	bpf_sk_release(found);
+	return 1;
+}
+
+inline_always int interface_proves(struct xdp_md *ctx)
+{
+	__u32 interface = ctx->ingress_ifindex;
+
+	return bpf_map_lookup_elem((void *)DETECT(D, proven), &interface) != NULL;
 }
 
 looked_at_apart int source_is_proven(struct xdp_md *ctx)
 {
-	__u32 interface = ctx->ingress_ifindex;
+	const struct transport_header *tcp;
 	struct source source;
+	int family, proves = 0;
 
 	if (!DETECT(D, proven) || !DETECT(D, then[THEN_BAN]))
 		return 0;
-	if (bpf_map_lookup_elem((void *)DETECT(D, proven), &interface)) {
-		/* Whoever validates sources need not know that the stack takes ::ffff:a.b.c.d for a.b.c.d. */
-		int family = parse_source((void *)(long)ctx->data, (void *)(long)ctx->data_end, &source);
-
-		return family == SOURCE_IPV4 || (family == SOURCE_IPV6 && !source_mapped(&source));
-	}
-	return DETECT(D, tcp_rcv_nxt) && connection_proves(ctx);
+	tcp = transport_of(ctx, &source, &family, PROTOCOL_TCP, sizeof(*tcp));
+	/* Whoever validates sources need not know that the stack takes ::ffff:a.b.c.d for a.b.c.d. */
+	if (family != SOURCE_IPV4 && (family != SOURCE_IPV6 || source_mapped(&source)))
+		return 0;
+	if (DETECT(D, tcp_rcv_nxt) && tcp && tcp->flags & FLAG_ACK)
+		proves = connection_proves(ctx, &source, family, tcp);
+	return proves ? proves == 1 : interface_proves(ctx);
 }
 
 /* And one; or 0. */

@@ -139,7 +139,8 @@ static bool install(const struct settings *settings, const __u64 *shadow)
 	struct live before;
 	int err;
 
-	kernel_release(&live);
+	if (number)
+		kernel_release(&live);
 	naive_settle(&model, &owned);
 	err = plan_generation(&g, &owned, settings);
 	/* Where no /24 is banned whole it does without the gate as well. */

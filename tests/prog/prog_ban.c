@@ -107,6 +107,33 @@ static void by_connection6(void)
 	by_connection(6);
 }
 
+/* A connection that this machine has opened answers: what is asked for is no attack, wherever it comes in. */
+static void answers(void)
+{
+	static struct proven loopback = { "lo" };
+
+	for (unsigned int i = 0; i < 4 && !ktap_failed; i++) {
+		uint8_t frame[FRAME];
+		struct connection c;
+		struct found found;
+
+		if (!proves() || !connection_open(&c, i & 1 ? 6 : 4) || !begin(THEN_BAN, &loopback, i >> 1, NULL))
+			return;
+		/* As a client's port: nobody listens there. */
+		close(c.listening);
+		c.listening = -1;
+		frame_of(frame, &c, c.next, c.ours, 0x10, IPPROTO_TCP);
+		CHECK(send_frames(frame, FLOOD) == DROP, "case %u: a flood is not policed", i);
+		found = find(&c);
+		CHECK(found.known && !found.banned && !found.is.until, "case %u: who is asked is banned", i);
+		/* What is of no connection is proven by the interface, or not at all. */
+		frame_of(frame, &c, 0, 0, 0, IPPROTO_UDP);
+		CHECK(send_frames(frame, FLOOD) == DROP && find(&c).banned == (i >> 1), "case %u: by UDP", i);
+		kernel_unjail(&own_context, address_of(&c), i & 1 ? 128 : 32);
+		connection_close(&c);
+	}
+}
+
 /* Whoever forges knows all but the numbers, and hits none of them. */
 static void not_by_forgery(void)
 {
@@ -347,6 +374,7 @@ static int run_cases(void)
 	static const struct ktap_case cases[] = {
 		{ "who floods a connection of IPv4 is banned, and let in again", by_connection4 },
 		{ "the same of IPv6", by_connection6 },
+		{ "nobody whom this machine has asked", answers },
 		{ "who forges gets nobody banned", not_by_forgery },
 		{ "where nobody can forge, all classes ban", by_interface },
 		{ "who is let out begins anew", let_out_at_once },
