@@ -58,13 +58,21 @@ int guard_apply_bogons(struct ranges *set, enum bogons choice, bool *found)
 /* Only one country has more than a quarter of IPv4; no country has so much IPv6. */
 #define MOST4 0x1p30
 #define MOST6 0x1p120
-/* A /16 and a /24, for a list that had none of the family. */
+/* A /16 and a /32, as one network has them, for a list that had none of the family. */
 #define FIRST4 0x1p16
-#define FIRST6 0x1p104
+#define FIRST6 0x1p96
+/* 64:ff9b::/47, where each address stands for one of IPv4, behind a NAT64 or a SIIT. */
+#define NAT64	   ((ip6)0x64ff9b << 96)
+#define NAT64_LAST (NAT64 | (((ip6)1 << 81) - 1))
 
-static unsigned int widest(int family)
+static bool stands_for_ipv4(struct addr first, unsigned int length)
 {
-	return family == 4 ? WIDEST4 : WIDEST6;
+	return first.family == 6 && first.num <= NAT64_LAST && (first.num | addr_mask(6, length)) >= NAT64;
+}
+
+static unsigned int widest(struct addr first, unsigned int length)
+{
+	return first.family == 4 ? WIDEST4 : stands_for_ipv4(first, length) ? 96 + WIDEST4 : WIDEST6;
 }
 
 int guard_prefix(struct addr first, unsigned int length)
@@ -72,7 +80,7 @@ int guard_prefix(struct addr first, unsigned int length)
 	char text[PREFIX_TEXT_MAX];
 
 	prefix_text(text, first, (int)length);
-	if (length < widest(first.family))
+	if (length < widest(first, length))
 		return guard_because("%s is very wide; --force bans it", text);
 	for (size_t i = 0; i < bogon_table_n; i++) {
 		const char *prefix = bogon_table[i].prefix;
@@ -107,6 +115,11 @@ int guard_typed(struct addr first, unsigned int length)
 
 int guard_told(struct addr first, unsigned int length)
 {
+	char text[PREFIX_TEXT_MAX];
+
+	/* Of what stands for IPv4 nobody adds up the pieces. */
+	if (stands_for_ipv4(first, length) && length < 96 + 24)
+		return guard_because("%s is very wide", prefix_text(text, first, (int)length));
 	return guard_prefix(first, length) ?: guard_source(first, length, source_is_shared(first), "");
 }
 
@@ -115,7 +128,7 @@ int guard_exception(struct addr first, unsigned int length)
 	char text[PREFIX_TEXT_MAX];
 
 	/* Where no other network's packets come from, width is no loss. */
-	if (length >= widest(first.family) || bogon_of(first, length))
+	if (length >= widest(first, length) || bogon_of(first, length))
 		return 0;
 	return guard_because("of all %s nothing would be dropped any more, whatever lists say; --force allows it",
 			     prefix_text(text, first, (int)length));
@@ -124,10 +137,13 @@ int guard_exception(struct addr first, unsigned int length)
 /* Where other machines are: banning the rest locks out no one. */
 static int open_space(struct ranges *open)
 {
-	static const char *const others[] = { "0.0.0.0/0", "2000::/3" }, reserved[] = "240.0.0.0/4";
+	static const char *const others[] = { "0.0.0.0/0", "2000::/3", "64:ff9b::/47" };
+	static const char reserved[] = "240.0.0.0/4";
 	struct ranges all = RANGES_EMPTY, closed = RANGES_EMPTY;
-	int err = add_text(&all, others[0]) ?: add_text(&all, others[1]) ?: add_text(&closed, reserved);
+	int err = add_text(&closed, reserved);
 
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]) && !err; i++)
+		err = add_text(&all, others[i]);
 	for (size_t i = 0; i < bogon_table_n && !err; i++)
 		err = add_text(&closed, bogon_table[i].prefix);
 	err = err ?: ranges_finish(&all) ?: ranges_finish(&closed) ?: ranges_subtract(open, &all, &closed);
@@ -139,7 +155,7 @@ static int open_space(struct ranges *open)
 /* Prefixes that it had before are accepted. what: "list 'feed': it bans". */
 static int check_width(const char *what, const struct ranges *before, struct addr first, unsigned int length)
 {
-	int covering = length < widest(first.family) ? ranges_covering(before, first) : 0;
+	int covering = length < widest(first, length) ? ranges_covering(before, first) : 0;
 	char text[PREFIX_TEXT_MAX];
 
 	if (covering >= 0 && covering <= (int)length)
@@ -187,15 +203,38 @@ static int check_share(const char *what, double granted, double after, double mo
 			     family);
 }
 
-/* Most lists ban less in all than one prefix may. */
-static bool is_narrow(const struct ranges *set)
+static double behind_nat64(const struct ranges *set)
 {
-	return ranges_count4(set) <= UINT32_MAX >> WIDEST4 && ranges_count6(set) <= ~(ip6)0 >> WIDEST6;
+	double n = 0;
+
+	for (size_t i = 0; i < set->n6 && set->v6[i].lo <= NAT64_LAST; i++) {
+		ip6 lo = set->v6[i].lo > NAT64 ? set->v6[i].lo : NAT64;
+		ip6 hi = set->v6[i].hi < NAT64_LAST ? set->v6[i].hi : NAT64_LAST;
+
+		n += hi >= lo ? (double)(hi - lo) + 1 : 0;
+	}
+	return n;
+}
+
+static struct amounts plainly(const struct ranges *set)
+{
+	return (struct amounts){ (double)ranges_count4(set), (double)ranges_count6(set) };
 }
 
 static struct amounts amounts_of(const struct ranges *set)
 {
-	return (struct amounts){ (double)ranges_count4(set), (double)ranges_count6(set) };
+	struct amounts is = plainly(set);
+
+	is.v4 += behind_nat64(set);
+	return is;
+}
+
+/* Most lists ban less in all than one prefix may. */
+static bool is_narrow(const struct ranges *set)
+{
+	struct amounts is = amounts_of(set);
+
+	return is.v4 <= UINT32_MAX >> WIDEST4 && is.v6 <= (double)(~(ip6)0 >> WIDEST6);
 }
 
 int guard_share(const char *what, struct amounts granted, struct amounts after)
@@ -271,7 +310,7 @@ int guard_live(const struct ranges *after)
 {
 	struct ranges open = RANGES_EMPTY, is = RANGES_EMPTY;
 	int err = is_narrow(after) ? 0 : open_space(&open) ?: ranges_intersect(&is, after, &open);
-	struct amounts all = amounts_of(&open), banned = amounts_of(&is);
+	struct amounts all = plainly(&open), banned = amounts_of(&is);
 
 	err = err ?: check_live(banned.v4, MOST4, all.v4, "IPv4") ?: check_live(banned.v6, MOST6, all.v6, "IPv6");
 	ranges_free(&open);
@@ -295,7 +334,7 @@ int guard_allows(const struct ranges *before, const struct ranges *after)
 			  ? 0
 			  : open_space(&open) ?: ranges_intersect(&was, before, &open) ?:
 			    ranges_intersect(&is, after, &open);
-	struct amounts all = amounts_of(&open), old = amounts_of(&was), new = amounts_of(&is);
+	struct amounts all = plainly(&open), old = amounts_of(&was), new = amounts_of(&is);
 
 	err = err ?:
 	      check_open(old.v4, new.v4, MOST4, all.v4, "IPv4") ?:
