@@ -143,14 +143,16 @@ what_is_needed() {
 		seq -f '@edge-7 +46.0.2.%g 1h' 200
 	} | expect 0 "$XDP_BLOOM" follow -
 	is "$(tail -n 1 out)" "ok 401" "what is acknowledged"
-	is "$(of edge-7 '[.taken, .refused]')" '[400,1]' "what was taken"
-	of edge-7 .refused_last | grep -q '45.0.9.0/24 bans 45.0.9.1, an address of this machine' || fail "why: $(of edge-7 .)"
+	is "$(of edge-7 '[.taken, .waiting, .refused]')" '[401,1,0]' "what was taken"
+	of edge-7 .needed | grep -q '45.0.9.0/24 bans 45.0.9.1, an address of this machine' || fail "why: $(of edge-7 .)"
 	verdicts 45.0.9.1=pass 46.0.2.200=drop
 	# Nobody could take back what cuts this machine off from who says it.
 	bloom fleet join redis://45.7.7.7:7000 --as edge-1 --read "redis://[2a07::7]"
 	says '@edge-7 +45.7.7.7 1h' '@edge-7 +2a07::/48 1h' '@edge-7 +45.7.7.8 1h'
 	verdicts 45.7.7.7=pass 2a07::7=pass 45.7.7.8=drop
-	of edge-7 .refused_last | grep -q '2a07::/48 bans 2a07::7, the server of its fleet' || fail "why: $(of edge-7 .)"
+	is "$(of edge-7 '[.waiting, .refused]')" '[3,0]' "what waits"
+	says '@edge-7 -45.0.9.0/24' '@edge-7 -45.7.7.7'
+	of edge-7 .needed | grep -q '2a07::/48 bans 2a07::7, the server of its fleet' || fail "why: $(of edge-7 .)"
 	echo 45.7.7.7 >list
 	refused "45.7.7.7, the server of its fleet (fleet join redis://45.7.7.7:7000)" load drop list
 	bloom fleet leave

@@ -171,7 +171,7 @@ members_are_heard() {
 	says '+\tedge-7\t45.8.8.8\t60000\tx' "at\tedge-7\t$EPOCH\t4\t19-0\t7"
 	hears 'took\tedge-7\t19-0'
 	verdicts 45.8.8.8=pass
-	gives true '.members[0].refused_last | test("bans 45.8.8.8, the server of its fleet")' fleet || fail "why: $("$XDP_BLOOM" -j fleet)"
+	gives true '.members[0].needed | test("bans 45.8.8.8, the server of its fleet")' fleet || fail "why: $("$XDP_BLOOM" -j fleet)"
 	bloom fleet refuse edge-7
 	hears 'unfollow\tedge-7'
 	bloom fleet accept '*' --max-entries 9
@@ -179,6 +179,39 @@ members_are_heard() {
 	says 'member\tedge-9' "+\tedge-9\t45.0.0.9\t60000\t" "at\tedge-9\t$EPOCH\t1\t1-0\t5"
 	hears 'took\tedge-9\t1-0'
 	verdicts 45.0.0.9=drop
+	bloom state check
+}
+
+# What this machine needs for a moment waits until it does no more, whoever is killed meanwhile: nobody says it again.
+needed_for_a_moment() {
+	veth 0
+	ip addr add 192.0.2.1/24 dev edge0
+	ip route add default via 192.0.2.254
+	joined
+	bloom fleet accept edge-7 --max-entries 3
+	takes_part
+	asking 45.9.9.9
+	says '+\tedge-7\t45.9.9.9\t600000\ta' '+\tedge-7\t45.9.9.0/24\t600000\t' '+\tedge-7\t45.9.8.1\t600000\tb' \
+		"at\tedge-7\t$EPOCH\t3\t3-0\t5"
+	hears 'took\tedge-7\t3-0'
+	says '+\tedge-7\t45.9.8.2\t600000\t' "at\tedge-7\t$EPOCH\t4\t4-0\t5"
+	hears 'took\tedge-7\t4-0'
+	verdicts 45.9.9.9=pass 45.9.9.8=pass 45.9.8.1=drop 45.9.8.2=pass
+	gives '[3,2,1]' '.members[0] | [.bans, .waiting, .refused]' fleet || fail "it does not wait: $("$XDP_BLOOM" -j fleet)"
+	gives true '.members[0].needed | test("^45.9.9.0/24 bans 45.9.9.9, a name server in use")' fleet ||
+		fail "why: $("$XDP_BLOOM" -j fleet)"
+	reads ' waiting until this machine needs it no more: 2; 45.9.9.0/24 bans 45.9.9.9, a name server in use (a socket to its port 53)'
+	"$XDP_BLOOM" bans --from edge-7 | grep -Eq '^45.9.9.9 +waits ' || fail "$("$XDP_BLOOM" bans --from edge-7)"
+	is "$(get '[.[] | select(.added == null).prefix]' bans --from edge-7)" '["45.9.9.0/24","45.9.9.9"]' "what waits"
+	says '-\tedge-7\t45.9.9.0/24' "at\tedge-7\t$EPOCH\t5\t5-0\t5"
+	hears 'took\tedge-7\t5-0'
+	killed
+	kill "$asker"
+	wait "$asker" 2>/dev/null
+	takes_part
+	wait_until "that it is in force" is_banned 45.9.9.9
+	verdicts 45.9.9.8=pass 45.9.8.1=drop
+	gives '[2,0,null]' '.members[0] | [.bans, .waiting, .needed]' fleet || fail "it waits: $("$XDP_BLOOM" -j fleet)"
 	bloom state check
 }
 
@@ -540,6 +573,6 @@ by_the_service() {
 	hears 'name edge-3'
 }
 
-run_cases own_bans_go_out stays_small only_what_it_is_to_say members_are_heard killed_between snapshots snapshot_of_others \
-	the_server_loses_it the_server_refuses_it lies left resync_is_not_overtaken two_of_one_name too_many cannot_begin \
-	goes_and_comes asked_wrongly by_the_service
+run_cases own_bans_go_out stays_small only_what_it_is_to_say members_are_heard needed_for_a_moment killed_between snapshots \
+	snapshot_of_others the_server_loses_it the_server_refuses_it lies left resync_is_not_overtaken two_of_one_name too_many \
+	cannot_begin goes_and_comes asked_wrongly by_the_service

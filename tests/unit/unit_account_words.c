@@ -277,55 +277,82 @@ static int put_all(void)
 	return say("a", "198.51.100.9", 6000) ?: accounts_put(&change) ?: accounts_put(&change);
 }
 
+/* It has just come to be needed. */
+static int hold(const char *member, const char *text)
+{
+	change.accounts.holds = true;
+	return say(member, text, 6000);
+}
+
+static int again(const char *member, const char *text)
+{
+	struct prefix p = prefix_of(text);
+
+	return account_again(&change, member, &p, &taken);
+}
+
+static int held_and_again(const char *member, const char *text)
+{
+	return hold(member, text) ?: again(member, text);
+}
+
 static int refuse_it(const char *member)
 {
 	return account_rule(&change, member, NULL);
 }
 
-#define OPERATIONS                          \
-	X(own_put("198.51.100.9", 6000))    \
-	X(own_put("198.51.100.1", 6000))    \
-	X(own_put("198.51.100.4", 6000))    \
-	X(own_put("198.51.100.4", 86400))   \
-	X(own_put("198.51.100.2", 0))       \
-	X(own_drop("198.51.100.1"))         \
-	X(own_drop("198.51.100.2"))         \
-	X(own_drop("198.51.100.4"))         \
-	X(own_drop("198.51.100.9"))         \
-	X(own_is())                         \
-	X(none_of_its_own())                \
-	X(beside())                         \
-	X(own_others())                     \
-	X(say("a", "198.51.100.9", 6000))   \
-	X(say("a", "198.51.100.1", 6000))   \
-	X(say("a", "198.51.100.2", 6000))   \
-	X(say("a", "198.51.100.4", 9000))   \
-	X(say("a", "198.51.100.5", 6000))   \
-	X(say("z", "198.51.100.4", 6000))   \
-	X(say("z", "198.51.100.9", 6000))   \
-	X(say("new", "198.51.100.9", 6000)) \
-	X(unsay("a", "198.51.100.4"))       \
-	X(unsay("z", "198.51.100.4"))       \
-	X(unsay("z", "198.51.100.2"))       \
-	X(unsay("q", "198.51.100.5"))       \
-	X(unsay("z", "198.51.100.9"))       \
-	X(unsay("nobody", "198.51.100.4"))  \
-	X(judge("198.51.100.2"))            \
-	X(judge("198.51.100.4"))            \
-	X(forget("z"))                      \
-	X(forget("guest"))                  \
-	X(forget("nobody"))                 \
-	X(forget(MEMBER_ANY))               \
-	X(rule("z", 3, 2))                  \
-	X(rule("guest", 3, 1))              \
-	X(rule("new", 3, 1))                \
-	X(rule(MEMBER_ANY, 3, 2))           \
-	X(refuse_it("z"))                   \
-	X(refuse_it("guest"))               \
-	X(refuse_it(MEMBER_ANY))            \
-	X(returned())                       \
-	X(not_returned())                   \
-	X(asked())                          \
+#define OPERATIONS                             \
+	X(own_put("198.51.100.9", 6000))       \
+	X(own_put("198.51.100.1", 6000))       \
+	X(own_put("198.51.100.4", 6000))       \
+	X(own_put("198.51.100.4", 86400))      \
+	X(own_put("198.51.100.2", 0))          \
+	X(own_drop("198.51.100.1"))            \
+	X(own_drop("198.51.100.2"))            \
+	X(own_drop("198.51.100.4"))            \
+	X(own_drop("198.51.100.9"))            \
+	X(own_is())                            \
+	X(none_of_its_own())                   \
+	X(beside())                            \
+	X(own_others())                        \
+	X(say("a", "198.51.100.9", 6000))      \
+	X(say("a", "198.51.100.1", 6000))      \
+	X(say("a", "198.51.100.2", 6000))      \
+	X(say("a", "198.51.100.4", 9000))      \
+	X(say("a", "198.51.100.5", 6000))      \
+	X(say("z", "198.51.100.4", 6000))      \
+	X(say("z", "198.51.100.9", 6000))      \
+	X(say("new", "198.51.100.9", 6000))    \
+	X(hold("a", "198.51.100.9"))           \
+	X(hold("a", "198.51.100.2"))           \
+	X(hold("a", "198.51.100.4"))           \
+	X(hold("q", "198.51.100.4"))           \
+	X(again("a", "198.51.100.4"))          \
+	X(again("a", "198.51.100.9"))          \
+	X(again("nobody", "198.51.100.9"))     \
+	X(held_and_again("a", "198.51.100.9")) \
+	X(unsay("a", "198.51.100.4"))          \
+	X(unsay("z", "198.51.100.4"))          \
+	X(unsay("z", "198.51.100.2"))          \
+	X(unsay("q", "198.51.100.5"))          \
+	X(unsay("z", "198.51.100.9"))          \
+	X(unsay("nobody", "198.51.100.4"))     \
+	X(judge("198.51.100.2"))               \
+	X(judge("198.51.100.4"))               \
+	X(forget("z"))                         \
+	X(forget("guest"))                     \
+	X(forget("nobody"))                    \
+	X(forget(MEMBER_ANY))                  \
+	X(rule("z", 3, 2))                     \
+	X(rule("guest", 3, 1))                 \
+	X(rule("new", 3, 1))                   \
+	X(rule(MEMBER_ANY, 3, 2))              \
+	X(refuse_it("z"))                      \
+	X(refuse_it("guest"))                  \
+	X(refuse_it(MEMBER_ANY))               \
+	X(returned())                          \
+	X(not_returned())                      \
+	X(asked())                             \
 	X(put_all())
 
 #define X(call) #call,
@@ -364,8 +391,9 @@ static void ban_row(struct rows *r, int64_t member, const struct ban *ban)
 
 	if (member >= 0)
 		snprintf(who, sizeof(who), "said by %d", (int)member);
-	row(r, "%s %s, %d s: '%s'", who, prefix_text(text, ban->first, (int)ban->length),
-	    ban->due ? (int)((ban->due - boot) / 1000000000) : 0, ban->reason);
+	row(r, "%s%s %s, %d s: '%s'", who, ban->added == SAID_WAITS ? ", and waits," : "",
+	    prefix_text(text, ban->first, (int)ban->length), ban->due ? (int)((ban->due - boot) / 1000000000) : 0,
+	    ban->reason);
 }
 
 static void take_rows(struct rows *r)
@@ -510,10 +538,22 @@ static void print_say(const char *member, const char *text, double seconds)
 	ENOUGH(!say(member, text, seconds));
 	held = find(&change.accounts, member);
 	printf("  %s for %g s: ", text, seconds);
-	if (!taken)
+	if (change.accounts.waits)
+		printf("it waits, fresh %d, has %d\n", fresh, (int)held->held);
+	else if (!taken)
 		puts(held->is.why);
 	else if (CHECK(!state_ban_get(change.state, p.first, p.length, &ban), "no ban"))
 		printf("taken, fresh %d, until %d s\n", fresh, (int)((ban.due - boot) / 1000000000));
+}
+
+static void print_again(const char *member, const char *text)
+{
+	struct prefix p = prefix_of(text);
+	struct ban ban;
+
+	ENOUGH(!again(member, text));
+	printf("  %s again: waits %d, taken %d, in force %d\n", text, change.accounts.waits, taken,
+	       !state_ban_get(change.state, p.first, p.length, &ban));
 }
 
 static void what_it_may(void)
@@ -524,6 +564,7 @@ static void what_it_may(void)
 	needs[1] = (struct own_address){ .addr = prefix_of("2001:db8::7").first, .what = "a name server" };
 	needs_n = 2;
 	begin();
+	ENOUGH(!rule("a", 100, 1));
 	ENOUGH(!account_asked(&change, &asks[0]));
 	ENOUGH(!account_asked_all(&change));
 	printf("  %zu needs\n", change.accounts.needs_n);
@@ -545,9 +586,18 @@ static void what_it_may(void)
 	print_say("a", "203.0.113.3", 86401);
 	print_say("a", "203.0.113.3", 5000);
 	print_say("z", "203.0.113.4", 5000);
+	/* It goes on waiting, what counts goes on, and what waits counts among those that it may have. */
+	print_again("a", "198.51.100.77");
+	print_say("a", "198.51.100.77", 7000);
+	needs[1].addr = prefix_of("203.0.113.1").first;
+	ENOUGH(!account_asked(&change, &(struct prefix){ needs[1].addr, 32 }) && !account_asked_all(&change));
+	print_say("a", "203.0.113.1", 7000);
+	print_say("z", "203.0.113.1", 5000);
 	needs_n = 0;
 	ENOUGH(!account_asked_all(&change));
 	printf("  %zu needs\n", change.accounts.needs_n);
+	print_again("a", "198.51.100.77");
+	print_again("a", "198.51.100.77");
 	end(false);
 }
 

@@ -9,6 +9,7 @@
 #include "change/change.h"
 #include "change/own_addresses.h"
 #include "change/stepped_back.h"
+#include "change/waiting.h"
 #include "state/internal.h"
 #include "state/members.h"
 #include "state/said.h"
@@ -547,16 +548,17 @@ static void forgotten(void)
 	empty_directory();
 }
 
-/* What this machine needs is not banned by others, and nothing else stops for that. */
+/* What this machine needs is not banned by others, and nothing else stops for that; it waits. */
 static void what_this_machine_needs(void)
 {
 	struct member_limits limits = member_limits_default;
 	char host[PREFIX_TEXT_MAX], wanted[2 * PREFIX_TEXT_MAX + 32];
 	struct own_address *own = NULL;
+	struct waiting *waiting;
 	struct prefix p = { 0 };
 	struct change change;
 	struct member member;
-	size_t n = 0;
+	size_t n = 0, waits;
 
 	begin(&change);
 	ENOUGH(!account_rule(&change, MEMBER_ANY, &limits));
@@ -565,11 +567,14 @@ static void what_this_machine_needs(void)
 		p = (struct prefix){ own->addr, addr_width(own->addr.family) };
 		prefix_text(host, own->addr, -1);
 		ENOUGH(!account_asked(&change, &p) && !account_asked_all(&change));
-		CHECK(!is_taken(&change, "a", host, 60), "its own address");
+		CHECK(!is_taken(&change, "a", host, 60) && change.accounts.waits, "its own address");
 		CHECK(is_taken(&change, "a", "198.51.100.1", 60), "another");
 		ENOUGH(!accounts_put(&change) && !state_member_get(change.state, "a", &member));
+		CHECK(!member.refused && member.taken == 2, "%d refused: %s", (int)member.refused, member.why);
 		snprintf(wanted, sizeof(wanted), "%s bans %s, ", host, host);
-		CHECK(strstr(member.why, wanted), "why: %s", member.why);
+		ENOUGH(!waiting_read(change.state, &waiting, &waits));
+		CHECK(waits == 1 && !strcmp(waiting->member, "a") && strstr(waiting->need, wanted), "%zu wait", waits);
+		free(waiting);
 	} else {
 		ktap_skip("this machine needs nothing");
 	}

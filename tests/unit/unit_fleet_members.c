@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "feeds/fleet_members.h"
 
@@ -521,7 +522,7 @@ static void not_read(void)
 }
 
 static const char *refuses; /* what ends with .66 */
-static size_t in_force;
+static size_t in_force, waits;
 int __real_into_force(struct into_force *f, struct ban_order *given, size_t n);
 int __wrap_into_force(struct into_force *f, struct ban_order *given, size_t n);
 
@@ -532,13 +533,66 @@ int __wrap_into_force(struct into_force *f, struct ban_order *given, size_t n)
 	for (size_t i = 0; i < n; i++) {
 		if ((given[i].prefix.first.num & 255) != 66) {
 			in_force++;
+			CHECK(!given[i].again || !strcmp(given[i].account, "a"), "%s says it", given[i].account);
 			continue;
 		}
 		f->refused_n++;
 		f->refused(f->arg, i, refuses);
 	}
+	f->waits += waits;
 	f->done(f->arg, n);
 	return 0;
+}
+
+static void waits_of(const char *text, int64_t added)
+{
+	struct said one = { .ban = { .added = added, .expires = time(NULL) + 600 } };
+	struct state *s = opened(true);
+	struct member member;
+	bool fresh;
+
+	ENOUGH(!state_member_get(s, "a", &member) &&
+	       !prefix_parse(text, strlen(text), &one.ban.first, &one.ban.length));
+	one.member = member.id;
+	CHECK(!state_said_put(s, &one, &fresh) && !state_commit(s), "%s", text);
+	state_close(s);
+}
+
+static void asks_again(size_t puts, int64_t ms)
+{
+	int64_t before = clock_ms();
+
+	in_force = 0;
+	members_ask_again(&m);
+	CHECK(in_force == puts, "%zu come into force, not %zu", in_force, puts);
+	CHECK(m.ask_at >= before + ms && m.ask_at <= clock_ms() + ms, "asked again after %lld ms",
+	      (long long)(m.ask_at - before));
+}
+
+/* It is asked for again as soon as the process runs; then every half minute as long as anything waits. */
+static void what_waits(void)
+{
+	begin();
+	rule("a", MEMBER_ACCEPTED, 10);
+	CHECK(!m.ask_at, "not at once");
+	refuses = "needed still";
+	waits_of("198.51.100.1", time(NULL));
+	asks_again(0, 600000);
+	take("+", "a", "192.0.2.1", "0", "", "");
+	CHECK(!members_into_force(&m) && m.ask_at > clock_ms() + 100000, "nothing waits");
+	waits = 1;
+	take("+", "a", "192.0.2.1", "0", "", "");
+	CHECK(!members_into_force(&m) && m.ask_at <= clock_ms() + 30000 && m.ask_at > clock_ms(), "it waits");
+	waits = 0;
+	waits_of("198.51.100.2", SAID_WAITS);
+	waits_of("198.51.100.66", SAID_WAITS);
+	asks_again(1, 30000);
+	CHECK(!of("a")->refused && !of("a")->bad, "it is refused");
+	/* One that cannot be read is no reason to ask without an end. */
+	gives_none = true;
+	asks_again(0, 30000);
+	gives_none = false;
+	refuses = NULL;
 }
 
 /* Each refusal counts for whoever said it, with its reason, which may be anything. */
@@ -587,6 +641,7 @@ int main(void)
 		{ "measured", measured },
 		{ "not read", not_read },
 		{ "refused", refused_by_rail },
+		{ "what waits", what_waits },
 	};
 
 	return own_state_run(cases, sizeof(cases) / sizeof(*cases));

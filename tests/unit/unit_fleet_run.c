@@ -262,6 +262,12 @@ static int given_into_force(struct fleet_members *m)
 	return err;
 }
 
+static void given_ask_again(struct fleet_members *m)
+{
+	line("what waits is asked for again");
+	m->ask_at = now_ms + 30000;
+}
+
 static int given_seen(const struct fleet_members *m, struct member_seen **seen, size_t *n)
 {
 	(void)m;
@@ -401,6 +407,7 @@ static void given_signal(int signal, void (*how)(int))
 #define members_take		 given_members_take
 #define members_full		 given_full
 #define members_into_force	 given_into_force
+#define members_ask_again	 given_ask_again
 #define members_seen(m, seen, n) given_seen(m, seen, n)
 #define saying_begin		 given_saying_begin
 #define saying_again		 given_saying_again

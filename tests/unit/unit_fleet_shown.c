@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "change/accounts.h"
+#include "change/waiting.h"
 #include "observe/fleet_view.h"
 #include "state/state.h"
 #include "typed.h"
@@ -60,6 +61,22 @@ static int given_counts(struct state *state, struct said_count **counts, size_t 
 	return call("what they say");
 }
 
+static size_t waiting_n;
+
+/* Every second of them is needed still. */
+static int given_waiting(struct state *state, struct waiting **to, size_t *n)
+{
+	(void)state;
+	*n = waiting_n;
+	*to = calloc(waiting_n + 1, sizeof(**to));
+	for (size_t i = 0; i < waiting_n; i++) {
+		snprintf((*to)[i].member, sizeof((*to)[i].member), "m%zu", 1 + i / 3);
+		if (i % 2)
+			snprintf((*to)[i].need, sizeof((*to)[i].need), "192.0.2.%zu bans it", i);
+	}
+	return call("what waits");
+}
+
 static int given_view(struct fleet_view *v, const struct context *context, struct state *state)
 {
 	(void)context, (void)state;
@@ -72,6 +89,7 @@ static int given_view(struct fleet_view *v, const struct context *context, struc
 #define state_close(of)	   ((void)(of))
 #define state_members	   given_members
 #define state_said_counts  given_counts
+#define waiting_read	   given_waiting
 #define fleet_view_take	   given_view
 #define fleet_view_free(v) ((void)(v))
 #define time(to)	   ((void)(to), (time_t)DATE)
@@ -83,6 +101,7 @@ static int given_view(struct fleet_view *v, const struct context *context, struc
 static void anew(void)
 {
 	fails_at = 0;
+	waiting_n = 0;
 	memset(heard_of, 0, sizeof(heard_of));
 	memset(&view_is, 0, sizeof(view_is));
 	memset(members, 0, sizeof(members));
@@ -143,6 +162,13 @@ static void words(void)
 	members[1].refused = 3333;
 	strcpy(members[1].why, "too many");
 	both("what became of it");
+	waiting_n = 1;
+	both("one of it waits");
+	members_n = 3;
+	waiting_n = 5;
+	both("several wait");
+	members_n = 2;
+	waiting_n = 0;
 	view_is.seen.n = 1;
 	heard_of[0].p50 = heard_of[0].p99 = -1;
 	heard_of[0].heard = (DATE - 7) * 1000 + 999;

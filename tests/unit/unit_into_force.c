@@ -84,7 +84,8 @@ static int given_sum(struct state *state, struct ban_order *orders, size_t n, ch
 	return 0;
 }
 
-/* An address that ends with .66 a guard rail refuses, .88 only where others say it; .77 is not there to be taken out.
+/* An address that ends with .66 a guard rail refuses, nor .67, even if it is to wait; .88 only where others say it; .77
+ * is not there to be taken out.
  */
 static int given_orders(struct change *change, const struct ban_options *options, const char *whose,
 			struct ban_order *orders, size_t n, struct banned *banned)
@@ -100,17 +101,21 @@ static int given_orders(struct change *change, const struct ban_options *options
 		uint8_t last = (uint8_t)orders[i].prefix.first.num;
 
 		if (i < 4 || i + 1 == n)
-			printf(" %s%s%s", i == 4 ? "... " : "", orders[i].del ? "-" : "+",
+			printf(" %s%s%s%s", i == 4 ? "... " : "", orders[i].waits ? "waiting " : "",
+			       orders[i].del	   ? "-"
+			       : orders[i].account ? "@"
+						   : "+",
 			       prefix_text(text, orders[i].prefix.first, (int)orders[i].prefix.length));
 		if (orders[i].much) {
 			printf(" without %zu", i);
 			continue;
 		}
-		refused = refused || last == 66;
+		orders[i].waits = orders[i].waits && last != 67;
+		refused = refused || ((last == 66 || last == 67) && !orders[i].waits);
 		orders[i].missed = orders[i].del && last == 77;
-		banned->added += !orders[i].del && last < 50;
+		banned->added += !orders[i].del && last < 50 && !orders[i].waits;
 		banned->renewed += !orders[i].del && last >= 50 && last < 60;
-		banned->kept += !orders[i].del && last >= 60 && last != 88;
+		banned->kept += !orders[i].del && last >= 60 && last != 88 && !orders[i].waits;
 		banned->refused += last == 88;
 	}
 	printf(" (%zu)\n", n);
@@ -223,15 +228,15 @@ static void put(const char *text)
 	while (*text) {
 		size_t length = strcspn(text, " ");
 
-		orders[n] = (struct ban_order){ .del = *text == '-' };
+		orders[n] = (struct ban_order){ .del = *text == '-', .account = *text == '@' ? "edge-7" : NULL };
 		if (prefix_parse(text + 1, length - 1, &orders[n].prefix.first, &orders[n].prefix.length))
 			abort();
 		n++;
 		text += length + (text[length] == ' ');
 	}
 	err = into_force(&f, orders, n);
-	line("%s; %zu bans, %zu kept, %zu ended, %zu missed, %zu refused, longest %.3f s",
-	     err ? errno_text(err) : "done", f.bans, f.kept, f.ended, f.missed, f.refused_n, f.longest);
+	line("%s; %zu bans, %zu kept, %zu ended, %zu missed, %zu refused, %zu wait, longest %.3f s",
+	     err ? errno_text(err) : "done", f.bans, f.kept, f.ended, f.missed, f.refused_n, f.waits, f.longest);
 }
 
 static void goes_well(void)
@@ -266,6 +271,14 @@ static void is_refused(void)
 	put("+16.0.0.0/8 +192.0.2.1 +17.0.0.0/8 +192.0.2.66 +18.0.0.0/8");
 	put("+16.0.0.0/8 +17.0.0.0/8");
 	put("+16.0.0.0/8");
+	/* What a member says waits then: but for .67, which counts already. */
+	put("@192.0.2.66");
+	put("@192.0.2.66 @192.0.2.1 @192.1.2.66 +192.0.2.66 @192.0.2.67 @192.2.2.66");
+	faults_n = 0;
+	faults[0] = -EXFULL;
+	put("@192.0.2.1");
+	faults_n = 0;
+	memset(faults, 0, sizeof(faults));
 }
 
 static void is_tried_again(void)

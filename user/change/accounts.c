@@ -149,7 +149,8 @@ bool account_judge_all(struct accounts *a, struct said *said, size_t n, int64_t 
 	for (size_t i = 0; i < n; i++) {
 		const struct account_held *by = account_of_id(a, others[i].member);
 
-		if (by && !limits_of(a, by, &accepted)->shadow && ban_in_force(&others[i].ban, now))
+		if (by && !said_waits(&others[i]) && !limits_of(a, by, &accepted)->shadow &&
+		    ban_in_force(&others[i].ban, now))
 			others[counts++] = others[i];
 	}
 	if (counts)
@@ -346,11 +347,8 @@ int account_asked_all(struct change *change)
 	return ranges_finish(&a->asked) ?: own_addresses(change->state, false, is_asked, a, &a->needs, &a->needs_n);
 }
 
-/* What this machine has granted itself by --force, too: that is its own word, and no member's. */
-static const struct own_address *need_of(struct change *change, const struct prefix *p)
+const struct own_address *account_need(const struct accounts *a, const struct prefix *p)
 {
-	const struct accounts *a = &change->accounts;
-
 	for (size_t i = 0; i < a->needs_n; i++) {
 		const struct own_address *need = &a->needs[i];
 
@@ -381,19 +379,13 @@ static const char *refusal(struct change *change, struct account_held *held, con
 {
 	bool accepted;
 	const struct member_limits *limits = limits_of(&change->accounts, held, &accepted);
-	const struct own_address *need;
-	char text[PREFIX_TEXT_MAX], host[PREFIX_TEXT_MAX], what[OWN_TEXT_MAX];
+	char text[PREFIX_TEXT_MAX];
 
 	if (!accepted)
 		return "it is not accepted";
-	prefix_text(text, p->first, (int)p->length);
 	if (p->length < limits->wide[p->first.family == 6]) {
-		snprintf(why, 256, "%s is wider than /%u", text, limits->wide[p->first.family == 6]);
-		return why;
-	}
-	need = need_of(change, p);
-	if (need) {
-		snprintf(why, 256, "%s bans %s, %s", text, prefix_text(host, need->addr, -1), own_text(what, need));
+		snprintf(why, 256, "%s is wider than /%u", prefix_text(text, p->first, (int)p->length),
+			 limits->wide[p->first.family == 6]);
 		return why;
 	}
 	if (!within_rate(&held->is, limits, clock_ns(CLOCK_REALTIME) / 1000))
@@ -409,8 +401,8 @@ static int count(struct change *change, struct account_held *held)
 	return err;
 }
 
-/* 0: there is one; -ENOENT. */
-static int has_said(struct state *state, const struct prefix *p, int64_t id)
+/* What it says of it; -ENOENT. */
+static int has_said(struct state *state, const struct prefix *p, int64_t id, struct said *is)
 {
 	struct said *said = NULL;
 	size_t n = 0, i = 0;
@@ -418,6 +410,8 @@ static int has_said(struct state *state, const struct prefix *p, int64_t id)
 
 	while (i < n && said[i].member != id)
 		i++;
+	if (!err && i < n)
+		*is = said[i];
 	free(said);
 	return err ?: i < n ? 0 : -ENOENT;
 }
@@ -451,35 +445,40 @@ static int heard(struct change *change, const char *member, struct account_held 
 int account_say(struct change *change, const char *member, const struct prefix *p, double seconds, const char *reason,
 		bool *taken, bool *fresh)
 {
-	struct said said = { .ban = { .first = p->first, .length = p->length, .added = time(NULL) } };
+	struct accounts *a = &change->accounts;
+	bool waits = a->holds || account_need(a, p), accepted;
 	struct account_held *held;
 	const struct member_limits *limits;
 	const char *why;
 	char text[256];
-	bool accepted;
+	struct said said;
 	int err = heard(change, member, &held);
 
-	*taken = *fresh = false;
+	*taken = *fresh = a->holds = a->waits = false;
 	/* No room for another name: nobody is told, but nothing else stops for it. */
 	if (err)
 		return err_is(err, ENOENT) ? 0 : err;
 	why = refusal(change, held, p, text);
 	if (why)
 		return refuse(held, why);
-	limits = limits_of(&change->accounts, held, &accepted);
+	limits = limits_of(a, held, &accepted);
 	err = count(change, held);
-	if (!err && held->held >= limits->entries) {
-		err = has_said(change->state, p, held->is.id);
-		if (err_is(err, ENOENT))
+	if (!err && (waits || held->held >= limits->entries)) {
+		err = has_said(change->state, p, held->is.id, &said);
+		if (err_is(err, ENOENT) && held->held >= limits->entries)
 			return refuse(held, "it has as many bans as it may have");
+		/* No more of it is dropped than was. */
+		waits = waits && (err || said_waits(&said) || !ban_in_force(&said.ban, time(NULL)));
+		err = err_is(err, ENOENT) ? 0 : err;
 	}
 	if (err)
 		return err;
 	if (seconds <= 0 || seconds > (double)limits->ttl)
 		seconds = (double)limits->ttl;
-	said.member = held->is.id;
-	said.ban.expires = said.ban.added + (int64_t)seconds;
+	said = (struct said){ .ban = { .first = p->first, .length = p->length }, .member = held->is.id };
+	said.ban.expires = time(NULL) + (int64_t)seconds;
 	said.ban.due = clock_boot() + (int64_t)seconds * 1000000000;
+	said.ban.added = waits ? SAID_WAITS : time(NULL);
 	snprintf(said.ban.reason, sizeof(said.ban.reason), "%s", reason ? reason : "");
 	clean_text(said.ban.reason);
 	err = own_beside(change->state, p) ?: state_said_put(change->state, &said, fresh);
@@ -487,8 +486,31 @@ int account_say(struct change *change, const char *member, const struct prefix *
 		return err;
 	held->held += *fresh;
 	held->is.taken++;
-	*taken = true;
+	a->waits = waits;
+	*taken = !waits;
 	return account_judge(change, p->first, p->length);
+}
+
+int account_again(struct change *change, const char *member, const struct prefix *p, bool *taken)
+{
+	struct accounts *a = &change->accounts;
+	const struct account_held *held;
+	struct said said;
+	bool fresh;
+	int err = accounts_know(change);
+
+	*taken = false;
+	a->waits = a->holds || account_need(a, p);
+	a->holds = false;
+	held = err ? NULL : find(a, member);
+	if (err || !held || a->waits)
+		return err;
+	err = has_said(change->state, p, held->is.id, &said);
+	if (err || !said_waits(&said))
+		return err_is(err, ENOENT) ? 0 : err;
+	said.ban.added = time(NULL);
+	*taken = true;
+	return state_said_put(change->state, &said, &fresh) ?: account_judge(change, p->first, p->length);
 }
 
 int account_unsay(struct change *change, const char *member, const struct prefix *p)

@@ -27,6 +27,8 @@ struct accounts {
 	struct ranges asked;	   /* what members want banned */
 	struct own_address *needs; /* what this machine needs of that */
 	size_t needs_n;
+	bool holds; /* what is said next is not to come into force yet */
+	bool waits; /* what was said last waits */
 };
 
 /* This machine's own ban of exactly this prefix; -ENOENT where it has none. */
@@ -45,9 +47,14 @@ int account_others(struct state *state, struct addr first, unsigned int length);
 /* Before the first account_say(): what members want banned, and this machine may need. */
 int account_asked(struct change *change, const struct prefix *prefix);
 int account_asked_all(struct change *change);
-/* A member bans: *taken says whether it may. seconds 0: without an end. */
+/*
+ * A member bans: *taken says whether it may. seconds 0: without an end. What this machine needs is kept on its account
+ * and waits; what counts already goes on, as no more of it is dropped then.
+ */
 int account_say(struct change *change, const char *member, const struct prefix *prefix, double seconds, const char *why,
 		bool *taken, bool *fresh);
+/* What it said, and waits, comes into force if it is needed no more. */
+int account_again(struct change *change, const char *member, const struct prefix *prefix, bool *taken);
 /* Or ends its ban. -ENOENT where it has none. */
 int account_unsay(struct change *change, const char *member, const struct prefix *prefix);
 /* All that a member has said ends; *n: so many. -ENOENT where there is no such member. */

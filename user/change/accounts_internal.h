@@ -9,6 +9,9 @@
 int accounts_know(struct change *change);
 /* NULL: it is the state's, and not a member's; or damaged. */
 struct account_held *account_of_id(const struct accounts *accounts, int64_t id);
+/* What this machine needs of a prefix, once it was asked for: what it has granted itself by --force, too, as that is
+ * its own word, and no member's. NULL: nothing. */
+const struct own_address *account_need(const struct accounts *accounts, const struct prefix *prefix);
 /* The ban's reason names the member. What has no room is cut. */
 void account_in_words(struct ban *ban, const struct account_held *by);
 /* What is to be in force of a prefix, by all that is said of it, this machine's own word first. `said` is sorted anew.

@@ -474,7 +474,7 @@ static int look_at_members(struct change *change, const struct ban_order *orders
 
 static int member_order(struct change *change, struct ban_order *order, struct banned *banned)
 {
-	bool taken = true, fresh;
+	bool taken = true, fresh = true;
 	int err;
 
 	if (order->del) {
@@ -482,10 +482,14 @@ static int member_order(struct change *change, struct ban_order *order, struct b
 		order->missed = err_is(err, ENOENT);
 		return order->missed ? 0 : err;
 	}
-	err = account_say(change, order->account, &order->prefix, order->ttl, order->reason, &taken, &fresh);
+	change->accounts.holds = order->waits;
+	err = order->again
+		      ? account_again(change, order->account, &order->prefix, &taken)
+		      : account_say(change, order->account, &order->prefix, order->ttl, order->reason, &taken, &fresh);
+	order->waits = change->accounts.waits;
 	if (!err && taken)
 		++*(fresh ? &banned->added : &banned->renewed);
-	else if (!err)
+	else if (!err && !order->waits && !order->again)
 		banned->refused++;
 	return err;
 }

@@ -40,6 +40,9 @@ struct ban_order {
 	const char *account; /* the member of a fleet that says it; NULL: this machine */
 	bool del, missed;    /* missed: there was no such ban to take out; or it is another's, and stays */
 	bool much;	     /* left out, by ban_sum() */
+	/* Of a member's word: it has been said, and waits (change/accounts.h); it is to wait, and afterwards: it does.
+	 */
+	bool again, waits;
 };
 
 /*

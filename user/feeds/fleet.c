@@ -259,7 +259,7 @@ static void show(struct fleet_process *p)
 static void rest(struct fleet_process *p)
 {
 	int64_t due[] = { p->talk.fd < 0 ? p->start_at : saying_due(&p->own), p->news ? p->write_at : INT64_MAX,
-			  p->look_at },
+			  p->look_at, p->members.ask_at },
 		first = INT64_MAX;
 	struct pollfd fds[] = { { .fd = p->watch, .events = POLLIN },
 				{ .fd = p->talk.fd,
@@ -289,6 +289,8 @@ static int turn(struct fleet_process *p)
 	}
 	if (clock_ms() >= p->look_at)
 		p->changed = true;
+	if (!err && clock_ms() >= p->members.ask_at)
+		members_ask_again(&p->members);
 	if (!err && p->changed)
 		err = look(p);
 	if (!err && p->talk.fd >= 0 && !p->left)

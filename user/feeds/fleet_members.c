@@ -11,14 +11,22 @@
 #include "base/clock.h"
 #include "base/grow.h"
 #include "base/log.h"
+#include "base/stop.h"
 #include "change/change.h"
 #include "change/guard_rails.h"
+#include "change/waiting.h"
 #include "state/events.h"
 #include "state/said.h"
 
 /* Lines a batch; another command waits for no more than that. */
 #define ORDERS_MOST 8192
 #define MARKS_MOST  8192
+/*
+ * So often it is asked for again what waits until this machine needs it no more; where nothing waits, it may come back
+ * with an image, or by `follow`.
+ */
+#define WAITS_MS 30000
+#define NONE_MS	 600000
 
 /* --- Who ---------------------------------------------------------------------------------------------------------- */
 
@@ -542,6 +550,12 @@ static int end_snapshot(struct fleet_members *m, const struct mark *mark)
 	return 0;
 }
 
+static void ask_soon(struct fleet_members *m)
+{
+	if (m->ask_at > clock_ms() + WAITS_MS)
+		m->ask_at = clock_ms() + WAITS_MS;
+}
+
 int members_into_force(struct fleet_members *m)
 {
 	struct mark last = { 0 };
@@ -572,7 +586,48 @@ int members_into_force(struct fleet_members *m)
 	if (!err && last.of)
 		err = end_snapshot(m, &last);
 	m->orders_n = m->marks_n = 0;
+	if (m->force.waits)
+		ask_soon(m);
 	return err;
+}
+
+/* It goes on waiting. */
+static void needed_still(void *arg, size_t i, const char *why)
+{
+	(void)arg;
+	(void)i;
+	(void)why;
+}
+
+void members_ask_again(struct fleet_members *m)
+{
+	struct into_force f = {
+		.context = m->context, .from = "fleet", .verb = "fleet", .refused = needed_still, .done = done
+	};
+	struct state *state = NULL;
+	struct waiting *waiting = NULL;
+	struct ban_order *orders = NULL;
+	size_t n = 0, over = 0;
+	int err = state_open(&state, m->context, false) ?: waiting_read(state, &waiting, &n);
+
+	state_close(state);
+	m->ask_at = clock_ms() + (err || n ? WAITS_MS : NONE_MS);
+	for (size_t i = 0; i < n && !err; i++) {
+		if (waiting[i].need[0])
+			continue;
+		if (!GROW(orders, over))
+			err = -ENOMEM;
+		else
+			orders[over++] = (struct ban_order){ .prefix = waiting[i].prefix,
+							     .account = waiting[i].member,
+							     .again = true };
+	}
+	if (!err && over)
+		err = into_force(&f, orders, over);
+	if (err && !stop_asked)
+		note("fleet: what waits until this machine needs it no more cannot be asked for: %s", reason(err));
+	free(orders);
+	free(waiting);
 }
 
 /* --- What was seen ------------------------------------------------------------------------------------------------ */

@@ -46,6 +46,7 @@ struct fleet_members {
 	} * marks;
 	size_t marks_n, marks_kept;
 	struct into_force force;
+	int64_t ask_at; /* when it is to be asked again for what waits; by clock_ms() */
 };
 
 int members_begin(struct fleet_members *members, struct context *context, struct fleet_talk *talk, const char *own);
@@ -60,6 +61,8 @@ bool members_take(struct fleet_members *members, char *words[TALK_WORDS]);
 bool members_full(const struct fleet_members *members);
 /* 0 or -errno: stop_asked, or what cannot be mended by trying again. */
 int members_into_force(struct fleet_members *members);
+/* What waits comes into force where this machine needs it no more; ask_at moves on. */
+void members_ask_again(struct fleet_members *members);
 /* As the file has them; free() the array. */
 int members_seen(const struct fleet_members *members, struct member_seen **seen, size_t *n);
 

@@ -26,9 +26,11 @@ static void tell(struct into_force *f, const struct ban_order *orders, size_t n,
 	size_t ended = 0, missed = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		if (!one && !orders[i].much && (orders[i].del ? !orders[i].missed : banned->added || banned->renewed))
+		if (!one && !orders[i].much &&
+		    (orders[i].del ? !orders[i].missed : !orders[i].waits && (banned->added || banned->renewed)))
 			one = &orders[i];
 		missed += orders[i].missed;
+		f->waits += orders[i].waits;
 		ended += orders[i].del && !orders[i].missed;
 	}
 	f->bans += banned->added + banned->renewed;
@@ -106,6 +108,7 @@ int into_force(struct into_force *f, struct ban_order *orders, size_t n)
 {
 	size_t at = 0, size = n;
 	struct vain vain = { 0 };
+	bool waits = false;
 	int again = 0;
 
 	f->longest = 0;
@@ -131,11 +134,16 @@ int into_force(struct into_force *f, struct ban_order *orders, size_t n)
 				return -EINTR;
 			continue;
 		}
+		if (err_is(err, GUARD_REFUSED) && orders[at].account && !orders[at].del && !waits) {
+			orders[at].waits = waits = true;
+			continue;
+		}
 		if (err)
 			f->refused(f->arg, at, reason(err));
 		for (size_t i = at; i < at + some && !err; i++)
 			if (orders[i].much)
 				f->refused(f->arg, i, f->much);
+		waits = false;
 		at += some;
 		size = 2 * some;
 		f->done(f->arg, at);

@@ -18,15 +18,16 @@ struct into_force {
 	/* The first n of those given are in force and in the state, but for those that were refused. */
 	void (*done)(void *arg, size_t n);
 	void *arg;
-	char much[256];				     /* why some are left out together: see ban_sum() */
-	size_t bans, kept, ended, missed, refused_n; /* what has become of all orders so far */
-	double longest;				     /* the longest transaction of the last call, in seconds */
+	char much[256];					    /* why some are left out together: see ban_sum() */
+	size_t bans, kept, ended, missed, refused_n, waits; /* what has become of all orders so far */
+	double longest;					    /* the longest transaction of the last call, in seconds */
 };
 
 /*
  * What they ban beyond what may be banned in all is refused. Where they are refused together (change_refuses()), they
- * are halved until the one is found that is meant. Where they cannot be put into force for other reasons, that is said,
- * and tried again until it works. 0, or -EINTR: stop_asked.
+ * are halved until the one is found that is meant. A member's word that a guard rail refuses, as this machine has just
+ * come to need the prefix, is kept and waits. Where they cannot be put into force for other reasons, that is said, and
+ * tried again until it works. 0, or -EINTR: stop_asked.
  */
 int into_force(struct into_force *f, struct ban_order *orders, size_t n);
 

@@ -117,8 +117,8 @@ json_t *out_ban(const struct ban *ban, int64_t now, const struct networks *netwo
 	json_t *object;
 	char text[PREFIX_TEXT_MAX], added[UTC_TEXT_MAX], expires[UTC_TEXT_MAX];
 
-	object = json_pack("{s:s, s:s, s:o, s:o, s:o}", "prefix", prefix_text(text, ban->first, (int)ban->length),
-			   "added", utc_text(added, ban->added), "expires",
+	object = json_pack("{s:s, s:o, s:o, s:o, s:o}", "prefix", prefix_text(text, ban->first, (int)ban->length),
+			   "added", ban->added ? json_string(utc_text(added, ban->added)) : json_null(), "expires",
 			   ban->expires ? json_string(utc_text(expires, ban->expires)) : json_null(), "seconds_left",
 			   ban->expires ? json_integer((json_int_t)(ban->expires - now)) : json_null(), "reason",
 			   ban->reason[0] ? out_text(ban->reason) : json_null());

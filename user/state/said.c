@@ -99,15 +99,23 @@ int state_said_by(struct state *state, int64_t member, struct said **said, size_
 	return rows(state, stmt, said, n);
 }
 
-int state_said(struct state *state, struct said **said, size_t *n)
+static int of_all(struct state *state, const char *sql, struct said **said, size_t *n)
 {
 	*said = NULL;
 	*n = 0;
-	return state_has_fleet(state) ? rows(state,
-					     state_prepare(state, "SELECT " COLUMNS
-								  " FROM said ORDER BY family, first, length, member"),
-					     said, n)
-				      : 0;
+	return state_has_fleet(state) ? rows(state, state_prepare(state, sql), said, n) : 0;
+}
+
+#define IN_ORDER " ORDER BY family, first, length, member"
+
+int state_said(struct state *state, struct said **said, size_t *n)
+{
+	return of_all(state, "SELECT " COLUMNS " FROM said" IN_ORDER, said, n);
+}
+
+int state_said_waiting(struct state *state, struct said **said, size_t *n)
+{
+	return of_all(state, "SELECT " COLUMNS " FROM said WHERE member AND added = 0" IN_ORDER, said, n);
 }
 
 static int read_count(const struct state *s, sqlite3_stmt *stmt, void *entry)

@@ -15,6 +15,14 @@ struct said {
 	int64_t member; /* state/members.h; MEMBER_OWN: this machine itself */
 };
 
+/* A member's word that counts for nothing until this machine needs the prefix no more: as what date it is is kept. */
+#define SAID_WAITS 0
+
+static inline bool said_waits(const struct said *said)
+{
+	return said->member && said->ban.added == SAID_WAITS;
+}
+
 /* Is there any? 1, 0 or -errno. Otherwise a ban is what it was before there were fleets. */
 int state_said_any(struct state *state);
 /* All of exactly this prefix, this machine's first; free() the array. */
@@ -23,6 +31,8 @@ int state_said_of(struct state *state, struct addr first, unsigned int length, s
 int state_said_by(struct state *state, int64_t member, struct said **said, size_t *n);
 /* Of all members, the same. */
 int state_said(struct state *state, struct said **said, size_t *n);
+/* Of all members, what waits. */
+int state_said_waiting(struct state *state, struct said **said, size_t *n);
 /* How many rows each has, by its number; free() the array. */
 struct said_count {
 	int64_t member, n;

@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/span.h"
 #include "change/accounts.h"
+#include "change/waiting.h"
 #include "observe/fleet_view.h"
 #include "state/state.h"
 #include "verbs/fleet.h"
@@ -15,6 +16,8 @@ struct shown {
 	const struct member_limits *limits;
 	bool accepted;
 	int64_t held;
+	size_t waiting;			/* of these */
+	const char *need;		/* of the first that is needed still, or NULL */
 	const struct member_seen *seen; /* NULL: by no server */
 };
 
@@ -46,9 +49,10 @@ static json_t *member_json(const struct shown *s)
 	const struct member_seen *seen = s->seen;
 	char heard[UTC_TEXT_MAX];
 	int64_t word = last_word(s);
-	json_t *of = json_pack("{s:s, s:s, s:b, s:o, s:I, s:o, s:I, s:I, s:I, s:o}", "member", m->name, "rule",
-			       rule_word(s), "own_rule", m->rule != MEMBER_BY_ANY, "limits",
+	json_t *of = json_pack("{s:s, s:s, s:b, s:o, s:I, s:I, s:o, s:o, s:I, s:I, s:I, s:o}", "member", m->name,
+			       "rule", rule_word(s), "own_rule", m->rule != MEMBER_BY_ANY, "limits",
 			       s->accepted ? limits_json(s->limits) : json_null(), "bans", (json_int_t)s->held,
+			       "waiting", (json_int_t)s->waiting, "needed", s->need ? out_text(s->need) : json_null(),
 			       "last_word", word ? json_string(utc_text(heard, word)) : json_null(), "taken",
 			       (json_int_t)m->taken, "ended", (json_int_t)m->ended, "refused", (json_int_t)m->refused,
 			       "refused_last", m->why[0] ? out_text(m->why) : json_null());
@@ -86,6 +90,9 @@ static void member_text(const struct shown *s, bool joined, int64_t now)
 	if (joined)
 		printf(" %8s %8s", took(half, s->seen ? s->seen->p50 : -1), took(most, s->seen ? s->seen->p99 : -1));
 	printf("  %s\n", ago);
+	if (s->waiting)
+		printf("  waiting until this machine needs it no more: %zu%s%s\n", s->waiting, s->need ? "; " : "",
+		       s->need ?: "");
 	if (m->why[0])
 		printf("  refused last: %s\n", m->why);
 	if (s->seen && (s->seen->gaps || s->seen->bad))
@@ -129,7 +136,8 @@ struct showing {
 	struct fleet_view view;
 	struct member *members;
 	struct said_count *counts;
-	size_t n, counts_n;
+	struct waiting *waiting;
+	size_t n, counts_n, waiting_n;
 	json_t *array; /* NULL: as text */
 };
 
@@ -142,6 +150,13 @@ static void show_member(const struct showing *w, const struct member *m)
 	for (size_t k = 0; k < w->counts_n; k++)
 		if (m->id && w->counts[k].member == m->id)
 			s.held = w->counts[k].n;
+	for (size_t k = 0; k < w->waiting_n; k++) {
+		if (strcmp(w->waiting[k].member, m->name) != 0)
+			continue;
+		s.waiting++;
+		if (!s.need && w->waiting[k].need[0])
+			s.need = w->waiting[k].need;
+	}
 	if (w->array)
 		json_array_append_new(w->array, member_json(&s));
 	else
@@ -191,6 +206,7 @@ int fleet_show(const struct context *context)
 	int err = state_open(&state, context, false) ?:
 		  state_members(state, &w.members, &w.n) ?:
 		  state_said_counts(state, &w.counts, &w.counts_n) ?:
+		  waiting_read(state, &w.waiting, &w.waiting_n) ?:
 		  fleet_view_take(&w.view, context, state),
 	    status;
 
@@ -198,6 +214,7 @@ int fleet_show(const struct context *context)
 	json_decref(w.array);
 	fleet_view_free(&w.view);
 	free(w.counts);
+	free(w.waiting);
 	free(w.members);
 	state_close(state);
 	return status;

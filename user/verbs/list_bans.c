@@ -55,8 +55,8 @@ static void ban_text(const struct ban *ban, int64_t now, const struct networks *
 	char text[PREFIX_TEXT_MAX], added[UTC_TEXT_MAX], left[32], network[NETWORK_TEXT_MAX];
 
 	snprintf(left, sizeof(left), ban->expires ? "%lld s" : "-", (long long)(ban->expires - now));
-	printf("%-43s %-20s %10s  ", prefix_text(text, ban->first, (int)ban->length), utc_text(added, ban->added),
-	       left);
+	printf("%-43s %-20s %10s  ", prefix_text(text, ban->first, (int)ban->length),
+	       ban->added ? utc_text(added, ban->added) : "waits", left);
 	if (networks)
 		printf("%-*s  ", NETWORK_COLUMN, networks_text(network, networks, ban->first, ban->length));
 	puts(ban->reason);

@@ -216,7 +216,8 @@ static void put_ban(json_t *object, const struct ban *ban)
 	json_object_set_new(object, "reason", ban && ban->reason[0] ? out_text(ban->reason) : json_null());
 	json_object_set_new(object, "expires",
 			    ban && ban->expires ? json_string(utc_text(expires, ban->expires)) : json_null());
-	json_object_set_new(object, "added", ban ? json_string(utc_text(added, ban->added)) : json_null());
+	json_object_set_new(object, "added",
+			    ban && ban->added ? json_string(utc_text(added, ban->added)) : json_null());
 }
 
 static json_t *said_json(const struct explanation *e, const struct hit *hit)
@@ -243,8 +244,13 @@ static void said_text(const struct explanation *e, const struct hit *hit, int64_
 
 		if (!ban_in_force(ban, now))
 			continue;
-		printf("    banned by %s, %s ago%s%s", member ?: "this machine",
-		       span_text(ago, now > ban->added ? now - ban->added : 0), *ban->reason ? ", " : "", ban->reason);
+		if (said_waits(&hit->said[i]))
+			printf("    to be banned by %s, when this machine needs it no more%s%s", member,
+			       *ban->reason ? ", " : "", ban->reason);
+		else
+			printf("    banned by %s, %s ago%s%s", member ?: "this machine",
+			       span_text(ago, now > ban->added ? now - ban->added : 0), *ban->reason ? ", " : "",
+			       ban->reason);
 		if (ban->expires)
 			printf(" (until %s)", utc_text(until, ban->expires));
 		putchar('\n');
