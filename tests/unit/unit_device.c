@@ -295,6 +295,32 @@ static void many(void)
 	}
 }
 
+/* Who has a share of what it receives, here or in another network namespace. */
+static void shared(void)
+{
+	static const char *const all[] = { "macvlan", "macvtap", "ipvlan", "ipvtap", "vlan", "veth" };
+	char text[DEVICE_TEXT_MAX];
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+		for (int k = 0; k < 3; k++) {
+			struct nlmsghdr *m;
+
+			said_n = 0;
+			is_of(k < 2 ? "dummy" : "bridge", 0, false, -1);
+			m = says(12, "edge12");
+			nl_put_u32(m, IFLA_LINK, 9);
+			if (k == 1)
+				nl_put_u32(m, IFLA_LINK_NETNSID, 0);
+			put_kind(m, all[i], -1);
+			end(m);
+			printf("%s %s, ", all[i], k == 0 ? "above it" : k == 1 ? "of another's" : "above a bridge");
+			asked("edge9");
+		}
+	said_n = 0;
+	is_of("macvlan", 2, false, -1);
+	printf("a macvlan in skb mode: %s\n", device_misses("edge9", MODE_SKB, text) ? text : "nothing is said");
+}
+
 static void ipvlans(void)
 {
 	for (int mode = IPVLAN_MODE_L2; mode < IPVLAN_MODE_MAX; mode++) {
@@ -358,9 +384,9 @@ static void begin(void)
 static void word_for_word(void)
 {
 	static const struct scene scenes[] = {
-		{ "kinds", kinds },	   { "pairs", ends_of_pairs }, { "ends of tunnels", tunnel_ends },
-		{ "many pairs", many },	   { "ipvlans", ipvlans },     { "ports", ports },
-		{ "not known", not_known }
+		{ "kinds", kinds },   { "pairs", ends_of_pairs }, { "ends of tunnels", tunnel_ends },
+		{ "shared", shared }, { "many pairs", many },	  { "ipvlans", ipvlans },
+		{ "ports", ports },   { "not known", not_known }
 	};
 
 	shows_scenes(&shows, scenes, sizeof(scenes) / sizeof(scenes[0]), begin);

@@ -13,10 +13,20 @@
 struct device {
 	int index, below; /* the interface under it; 0: none */
 	char kind[NETLINK_KIND_MAX], ports[256];
-	unsigned int left_out; /* ports that are not in the text */
-	bool far;	       /* what is under it is in another network namespace */
-	bool l3s;	       /* an ipvlan of that mode */
+	unsigned int left_out;	 /* ports that are not in the text */
+	bool far;		 /* what is under it is in another network namespace */
+	bool l3s;		 /* an ipvlan of that mode */
+	char above[IF_NAMESIZE]; /* one that has a share of what it receives, and talks to others that have */
 };
+
+static const char *const shares[] = { "macvlan", "macvtap", "ipvlan", "ipvtap", NULL };
+
+static bool is_one_of(const char *kind, const char *const *kinds)
+{
+	while (*kinds && strcmp(kind, *kinds) != 0)
+		kinds++;
+	return *kinds;
+}
 
 static void take_kind(struct device *d, const struct nlattr *info)
 {
@@ -43,13 +53,22 @@ static bool is_named(const char *names, const char *name)
 	return false;
 }
 
+static void take_above(struct device *d, const char *name, const struct nlattr *info)
+{
+	char kind[NETLINK_KIND_MAX] = "";
+
+	netlink_kind_in(info, kind);
+	if (is_one_of(kind, shares))
+		snprintf(d->above, sizeof(d->above), "%s", name);
+}
+
 static void take(void *arg, const struct nlmsghdr *message)
 {
 	const struct ifinfomsg *link = nl_payload(message);
 	const char *name = NULL;
 	struct device *d = arg;
-	const struct nlattr *attr;
-	bool port = false;
+	const struct nlattr *attr, *info = NULL;
+	bool port = false, above = false, elsewhere = false;
 
 	nl_each (attr, message, sizeof(*link)) {
 		if (nl_attr_type(attr) == IFLA_IFNAME)
@@ -62,7 +81,15 @@ static void take(void *arg, const struct nlmsghdr *message)
 			d->far = true;
 		else if (link->ifi_index == d->index && nl_attr_type(attr) == IFLA_LINKINFO)
 			take_kind(d, attr);
+		else if (nl_attr_type(attr) == IFLA_LINK)
+			above = (int)nl_attr_u32(attr) == d->index;
+		else if (nl_attr_type(attr) == IFLA_LINK_NETNSID)
+			elsewhere = true;
+		else if (nl_attr_type(attr) == IFLA_LINKINFO)
+			info = attr;
 	}
+	if (above && !elsewhere && info && name && link->ifi_index != d->index)
+		take_above(d, name, info);
 	/* A dump that changed meanwhile comes twice. */
 	if (!port || !name || is_named(d->ports, name))
 		return;
@@ -71,13 +98,6 @@ static void take(void *arg, const struct nlmsghdr *message)
 	else
 		snprintf(d->ports + strlen(d->ports), sizeof(d->ports) - strlen(d->ports), "%s%s",
 			 d->ports[0] ? ", " : "", name);
-}
-
-static bool is_one_of(const char *kind, const char *const *kinds)
-{
-	while (*kinds && strcmp(kind, *kinds) != 0)
-		kinds++;
-	return *kinds;
 }
 
 static const char *const pairs[] = { "veth", "netkit", NULL };
@@ -183,10 +203,21 @@ static bool describe(const struct device *d, enum attach_mode mode, char text[DE
 		snprintf(text, DEVICE_TEXT_MAX,
 			 "no packet is seen here, as the ipvlan is in mode l3s; attach to %s, or use mode l3",
 			 below[0] ? below : "the interface under it");
-	else if (below[0] && (!strcmp(d->kind, "vlan") || !strcmp(d->kind, "macvlan") || !strcmp(d->kind, "macvtap") ||
-			      !strcmp(d->kind, "ipvlan")))
+	else if (below[0] && !strcmp(d->kind, "vlan"))
 		snprintf(text, DEVICE_TEXT_MAX,
 			 "only its own share of what %s receives is seen here; attach to %s for all", below, below);
+	else if (below[0] && is_one_of(d->kind, shares))
+		snprintf(text, DEVICE_TEXT_MAX,
+			 "only its own share of what %s receives is seen here, and of what other %ss of %s send%s;"
+			 " attach to %s for the rest",
+			 below, d->kind, below,
+			 mode == MODE_SKB ? ", but for what these redirect, which tc mode sees: --mode tc" : "", below);
+	else if (d->above[0])
+		snprintf(
+			text, DEVICE_TEXT_MAX,
+			"what others that share this interface, as containers do by macvlan and ipvlan, send to %s is not"
+			" seen here; attach to %s as well: --mode tc",
+			d->above, d->above);
 	else
 		return is_gone_round(d, mode, text);
 	return true;
