@@ -24,7 +24,8 @@ SEED = int(os.environ["XDP_BLOOM_SEED"])
 VALUES = [None, -1, 0, 1, 7, 256, 2**31, 2**63 - 1, -2**63, 1.5, 9e999, "", "text", "a b", "drop before", "../../etc",
           "\x1b[2J", "\u202etxt", b"", b"\0\xff", b"\n\v\f\r"]
 LIST = "name, kind, label, prefixes, addresses, source, loaded, format"
-COUNTED = ("generation", "edits", "bans", "bans of", "boot", "headroom", "pins", "slot", "slot boot", "network", "ports came")
+COUNTED = ("generation", "edits", "bans", "bans of", "boot", "headroom", "pins", "slot", "slot boot", "network", "ports came",
+           "restored early")
 
 
 class Wrong(Exception):

@@ -83,6 +83,36 @@ static void restored(void)
 	restored_beside_a_trial();
 }
 
+/* What is needed is asked about once more when a service begins for the first time, and only then. */
+static void restored_early(void)
+{
+	static const struct {
+		const char *is;
+		bool watched, spare, fails;
+		enum agreement agrees;
+	} steps[] = {
+		{ "before the service", false, true, false, BEHIND },
+		{ "once more", false, true, false, AGREED },
+		{ "by hand beside the service", true, false, false, AGREED },
+		{ "the service, and it fails", true, true, true, AGREED },
+		{ "the service, and what was to come into force fails", true, true, true, BEHIND },
+		{ "the service", true, true, false, AGREED },
+		{ "the service again", true, true, false, AGREED },
+	};
+
+	anew();
+	eth0_is();
+	filtered_n = 0;
+	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
+		printf("-- %s\n", steps[i].is);
+		watched = steps[i].watched;
+		agrees = steps[i].agrees;
+		calls = 0;
+		fails_at = steps[i].fails ? 3 : 0;
+		restores(steps[i].spare, false);
+	}
+}
+
 static void completes(void)
 {
 	struct change change = { .context = &own_context };
@@ -110,7 +140,9 @@ static void completes(void)
 
 static void word_for_word(void)
 {
-	static const struct scene scenes[] = { { "restore", restored }, { "half changed", completes } };
+	static const struct scene scenes[] = { { "restore", restored },
+					       { "early", restored_early },
+					       { "half changed", completes } };
 
 	shows_scenes(&shows, scenes, sizeof(scenes) / sizeof(scenes[0]), NULL);
 	anew();

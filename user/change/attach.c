@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/label.h"
 #include "base/lock.h"
 #include "base/log.h"
@@ -19,6 +20,7 @@
 #include "kernel/match.h"
 #include "kernel/root.h"
 #include "state/reserve.h"
+#include "state/settings.h"
 
 /* What is in the state about an interface, or about what has ports, before it is attached. */
 enum announced { NOTHING, THAT_IT_WAITS, ALL };
@@ -919,12 +921,47 @@ static int restore_afresh(struct change *change)
 	return err;
 }
 
+/*
+ * Before the network is up hardly anything is needed. So the service asks about all of it once more as it begins; but
+ * not at its next beginning, which would take back what was decided meanwhile.
+ */
+static int restore_early(struct change *change, bool *again)
+{
+	struct guard *guard = &change->guard;
+	double early = state_setting(change->state, SETTING_EARLY, 0), boot = (double)clock_boot_number(), is = early;
+
+	*again = false;
+	if (!guard->spare)
+		return 0;
+	if (lock_is_held(change->context->state, STATE_SERVICE_LOCK)) {
+		*again = early == boot;
+		is = 0;
+	} else if (guard->afresh) {
+		is = boot;
+	}
+	if (*again) {
+		guard->afresh = true;
+		guard->until = 0;
+	}
+	return is == early ? 0 : state_set(change->state, SETTING_EARLY, is);
+}
+
 static int restore_filter(struct change *change, const struct restore_options *options)
 {
+	bool again = false, whole = agreement(change->state, &change->live.g) == AGREED;
+	int err;
+
 	change->guard.everything = options->force;
 	change->guard.spare = options->spare;
 	change->ports_came = false; /* all that have come are attached with the others */
-	return restore_afresh(change) ?: apply_if_needed(change->state, &change->live, &change->guard);
+	err = restore_afresh(change) ?:
+	      restore_early(change, &again) ?:
+	      apply_if_needed(change->state, &change->live, &change->guard);
+	if (!err || !again || !whole)
+		return err;
+	/* What is in force was to be asked about, and no more: the service does without, and its next start asks. */
+	warn("what this machine needs may be dropped: %s", reason(err));
+	return state_again(change->state);
 }
 
 static int restore_once(struct context *context, const struct restore_options *options, size_t *missing)

@@ -22,6 +22,9 @@ struct state;
 #define SETTING_NETWORK	  "network"
 /* The user, by number, whose a fleet's server on this machine may be, as fleet join says; none: nobody was named. */
 #define SETTING_SERVER_USER "fleet user"
+/* The start of the machine at which 'restore --spare' began to filter before any service ran; 0: what is needed was
+   asked about again since. */
+#define SETTING_EARLY "restored early"
 /* 1: ports have an entry since a change that has not attached them yet. */
 #define SETTING_PORTS_CAME "ports came"
 /* In front of a list's name. */
