@@ -684,6 +684,47 @@ asked_again() {
 	verdicts 45.0.0.254=drop 45.0.0.253=drop 45.6.0.1=pass
 }
 
+# What is needed later is said, once, and let through by nobody but the operator.
+said_when_needed() {
+	veth 0
+	ip link set lo up
+	ip addr add 45.0.0.1/24 dev edge0
+	printf '%s\n' 45.0.0.25{3,4} 198.51.100.{1..9} >it
+	bloom load it it
+	bloom attach edge0
+	: >conf
+	ready --listen 9913
+	ip route add default via 45.0.0.254
+	kill -HUP "$service_pid" # nobody waits for a minute
+	heard "$log" "what this machine needs is dropped: 45.0.0.254, a gateway in use; 'xdp-bloom allow 45.0.0.254' lets it through"
+	wait_until "that it is kept" grep -q 45.0.0.254 "$XDP_BLOOM_STATE/needs"
+	expect 1 "$XDP_BLOOM" status
+	grep -q "what this machine needs is dropped: 45.0.0.254, a gateway in use; 'xdp-bloom allow" out ||
+		fail "status says: $(cat out)"
+	get_page /healthz
+	grep -q "what this machine needs is dropped: 'xdp-bloom status' says what" page || fail "/healthz says: $(cat page)"
+	verdicts 45.0.0.254=drop
+	is "$(get length allow)" 0 "the exceptions"
+	is "$(jq -rc 'select(.event=="fault").message' "$XDP_BLOOM_STATE/events")" \
+		"what this machine needs is dropped: 45.0.0.254, a gateway in use; 'xdp-bloom allow 45.0.0.254' lets it through" "the event"
+	# The next one, and that one no more. What the operator grants is no fault.
+	bloom allow 45.0.0.254
+	ip route add 192.0.2.0/24 via 45.0.0.253
+	kill -HUP "$service_pid"
+	heard "$log" "what this machine needs is dropped: 45.0.0.253"
+	wait_until "that the other one is none" is_fault_no_more 45.0.0.254
+	bloom add 45.0.0.253 --force
+	kill -HUP "$service_pid"
+	wait_until "that nothing is wrong" is_fault_no_more 45.0.0.253
+	bloom status
+	stop
+	! grep -q "dropped: 45.0.0.25" unheard || fail "it said it twice: $(cat unheard)"
+}
+
+is_fault_no_more() {
+	! grep -q "$1" "$XDP_BLOOM_STATE/needs" 2>/dev/null
+}
+
 has_gone_back() {
 	"$XDP_BLOOM" bans &>/dev/null
 	[ "$(get '.waiting' show)" = '[]' ]
@@ -1335,4 +1376,4 @@ is_open() {
 	[ "$(xdp_id "$1")" = none ]
 }
 
-run_cases shows_all of_a_long_table by_a_liar by_three_who_stall what_may_not_be_read what_is_hidden table by_the_service left_out spares_at_boot asked_again spares_beside_a_trial grants_come_back trials_ended trials_ended_beside_others grants_by_lines embedded by_no_chance for_a_while beside_a_trial date_set_beside_a_trial begins_beside_a_trial begins_by_a_grant_on_trial comes_beside_a_trial begins_again_by_a_grant what_goes_back taken_beside_a_trial
+run_cases shows_all of_a_long_table by_a_liar by_three_who_stall what_may_not_be_read what_is_hidden table by_the_service left_out spares_at_boot asked_again said_when_needed spares_beside_a_trial grants_come_back trials_ended trials_ended_beside_others grants_by_lines embedded by_no_chance for_a_while beside_a_trial date_set_beside_a_trial begins_beside_a_trial begins_by_a_grant_on_trial comes_beside_a_trial begins_again_by_a_grant what_goes_back taken_beside_a_trial

@@ -422,6 +422,13 @@ static void given_own_turn(struct own_watch *watch, const struct context *contex
 	word("own(%u)", watch->limits.networks);
 }
 
+static bool given_needs_due(struct needs_watch *watch, const struct context *context, int64_t now)
+{
+	is(!watch->next && context == &own && now == now_ms);
+	/* It is asked at each turn. */
+	return (among(parts.once, "needs") || among(parts.yes, "needs")) && says_yes("needs");
+}
+
 static bool given_jail_due(struct jail_watch *watch, const struct context *context, int64_t now)
 {
 	is(!watch->next && context == &own && now == now_ms);
@@ -825,6 +832,7 @@ PLAIN(hook_end)
 #define attacks_turn	    given_attacks_turn
 #define own_watch_turn	    given_own_turn
 #define jail_watch_due	    given_jail_due
+#define needs_watch_due	    given_needs_due
 #define jobs_limit	    given_limit
 #define feeds_turn	    given_feeds_turn
 #define learn_turn	    given_learn_turn

@@ -287,10 +287,10 @@ static void each_kind(void)
 	static const struct {
 		enum job_kind kind;
 		const char *verb;
-	} kinds[] = { { JOB_START, "restore" },	   { JOB_RESTORE, "restore" }, { JOB_LINE, "allow" },
-		      { JOB_LOAD, "load" },	   { JOB_FEED, "load" },       { JOB_ROTATE, "rotate" },
-		      { JOB_EXPIRE, NULL },	   { JOB_MEASURE, NULL },      { JOB_JAIL, NULL },
-		      { JOB_NETWORKS, "networks" } };
+	} kinds[] = { { JOB_START, "restore" },	    { JOB_RESTORE, "restore" }, { JOB_LINE, "allow" },
+		      { JOB_LOAD, "load" },	    { JOB_FEED, "load" },	{ JOB_ROTATE, "rotate" },
+		      { JOB_EXPIRE, NULL },	    { JOB_MEASURE, NULL },	{ JOB_JAIL, NULL },
+		      { JOB_NETWORKS, "networks" }, { JOB_NEEDS, NULL } };
 
 	for (size_t k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++)
 		for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {

@@ -251,6 +251,7 @@ static void texts(void)
 		{ { .kind = JOB_LEARN }, "what sources send" },
 		{ { .kind = JOB_FOLLOW, .line = 7, .list = "a" }, "line 7" },
 		{ { .kind = JOB_NETWORKS }, "the table of networks" },
+		{ { .kind = JOB_NEEDS }, "what this machine needs" },
 		{ { .kind = JOB_ERRANDS }, "commands of others" },
 		{ { .kind = JOB_FLEET }, "fleet" },
 	};

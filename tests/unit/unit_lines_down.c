@@ -20,23 +20,23 @@ static void taken(void)
 	struct lines_down down = { { "line 3 fails", "line\t4\x1b[2J" }, 2 }, got;
 	struct stat is;
 
-	lines_down_keep(&context, &down);
+	lines_down_keep(&context, STATE_LINES, &down);
 	CHECK(!stat(file, &is) && (is.st_mode & 0777) == 0600 && access(fresh, F_OK), "what lies there is %o",
 	      is.st_mode);
-	lines_down_take(&got, &context, true);
+	lines_down_take(&got, &context, STATE_LINES, true);
 	CHECK(got.n == 2 && !strcmp(got.text[0], "line 3 fails") && !strcmp(got.text[1], "line?4?[2J"), "%zu: '%s'",
 	      got.n, got.text[1]);
-	lines_down_take(&got, &context, false);
+	lines_down_take(&got, &context, STATE_LINES, false);
 	CHECK(!got.n, "%zu without a service", got.n);
 	down.n = LINES_DOWN_MAX;
 	for (size_t i = 0; i < LINES_DOWN_MAX; i++)
 		snprintf(down.text[i], LINE_DOWN_MAX, "%0*zu", LINE_DOWN_MAX - 1, i);
-	lines_down_keep(&context, &down);
-	lines_down_take(&got, &context, true);
+	lines_down_keep(&context, STATE_LINES, &down);
+	lines_down_take(&got, &context, STATE_LINES, true);
 	CHECK(got.n == LINES_DOWN_MAX && !memcmp(got.text, down.text, sizeof(got.text)), "%zu of the longest", got.n);
 	down.n = 0;
-	lines_down_keep(&context, &down);
-	lines_down_take(&got, &context, true);
+	lines_down_keep(&context, STATE_LINES, &down);
+	lines_down_take(&got, &context, STATE_LINES, true);
 	CHECK(!got.n && access(file, F_OK), "%zu where none fails", got.n);
 }
 
@@ -50,10 +50,10 @@ static bool says(const char *wanted)
 	bool is;
 
 	stderr = open_memstream(&said, &size);
-	lines_down_keep(&context, &down);
+	lines_down_keep(&context, STATE_LINES, &down);
 	fclose(stderr);
 	stderr = messages;
-	snprintf(expected, sizeof(expected), "%s: %s; 'status' will not show which lines fail\n", fresh, wanted);
+	snprintf(expected, sizeof(expected), "%s: %s; 'status' will not show what is wrong\n", fresh, wanted);
 	is = CHECK(strstr(said, expected), "'%s'", said);
 	free(said);
 	return is;

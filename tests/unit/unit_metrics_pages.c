@@ -14,6 +14,7 @@
 #include "kernel/live.h"
 #include "observe/agent_seen.h"
 #include "observe/fresh.h"
+#include "base/state_path.h"
 #include "observe/lines_down.h"
 #include "observe/metrics.h"
 #include "observe/metrics_pages.h"
@@ -40,7 +41,7 @@ static int64_t now_ms;
 static int calls, fails_at;
 static unsigned int refused_n, troubles;
 static bool fleet_troubled, agent_troubled, overdue, no_filter, crowd;
-static size_t lines_fail;
+static size_t lines_fail, dropped;
 static int made;
 
 static int call(const char *what)
@@ -100,10 +101,15 @@ static bool given_fleet_trouble(const struct fleet_view *view, int64_t now, char
 	return fleet_troubled;
 }
 
-static void given_lines(struct lines_down *down, const struct context *its, bool served)
+static void given_lines(struct lines_down *down, const struct context *its, const char *file, bool served)
 {
 	(void)its;
 	(void)served;
+	if (!strcmp(file, STATE_NEEDS)) {
+		down->n = dropped;
+		snprintf(down->text[0], sizeof(down->text[0]), "what this machine needs is dropped: 192.0.2.1");
+		return;
+	}
 	down->n = lines_fail;
 	for (size_t i = 0; i < down->n; i++)
 		snprintf(down->text[i], sizeof(down->text[i]), "line %zu, 'follow bans', fails", i + 3);
@@ -169,7 +175,7 @@ static void begin(void)
 	calls = fails_at = made = 0;
 	refused_n = troubles = 0;
 	fleet_troubled = agent_troubled = overdue = no_filter = crowd = false;
-	lines_fail = 0;
+	lines_fail = dropped = 0;
 }
 
 static void asks(const char *path, const char *token)
@@ -267,6 +273,11 @@ static void healths(void)
 	begin();
 	lines_fail = 1;
 	asks("/healthz", NULL);
+	puts("-- what is needed and dropped");
+	begin();
+	dropped = 1;
+	asks("/healthz", NULL);
+	asks_with_token();
 }
 
 static void ages(void)

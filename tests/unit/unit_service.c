@@ -465,6 +465,18 @@ static void no_process_starts(void)
 	runs(steps, 1);
 }
 
+/* Not before it is ready, nor while others run. */
+static void looks_at_needs(void)
+{
+	static const struct step steps[] = {
+		ENDS(100, 1, EXITS(0)), { .at = 150, .fd = FD_OBSERVER, .once = " needs " },
+		ENDS(200, 2, EXITS(0)), { .at = 300, .fd = FD_OBSERVER, .once = " needs " },
+		ENDS(400, 3, EXITS(0)), TERM(1000)
+	};
+
+	runs(steps, 1);
+}
+
 static void urgent(void)
 {
 	static const struct step steps[] = {
@@ -651,6 +663,7 @@ static void word_for_word(void)
 					       { "a trial is over", a_trial_is_over },
 					       { "a list takes long", a_list_takes_long },
 					       { "no process starts", no_process_starts },
+					       { "looks at needs", looks_at_needs },
 					       { "urgent", urgent },
 					       { "a list is fetched", a_list_is_fetched },
 					       { "rotates", rotates },

@@ -16,6 +16,7 @@
 #include "change/agreement.h"
 #include "kernel/device.h"
 #include "kernel/pins.h"
+#include "base/state_path.h"
 #include "observe/lines_down.h"
 #include "observe/overdue.h"
 #include "observe/documents.h"
@@ -56,7 +57,7 @@ static struct world {
 	struct fleet_view fleet;
 	bool late;
 	struct agent_seen agent;
-	struct lines_down lines;
+	struct lines_down lines, needs;
 	struct list_failure failed[5];
 	struct detector_sums detector;
 	size_t on_n, kept_n, is_n, rules_n, due_n, lists_n, waiting_n, fresh_n, failed_n;
@@ -307,10 +308,10 @@ static void given_failures(const struct context *context, struct list_failure **
 	GIVE(failed, n, w.failed, w.failed_n);
 }
 
-static void given_lines(struct lines_down *down, const struct context *context, bool served)
+static void given_lines(struct lines_down *down, const struct context *context, const char *file, bool served)
 {
 	(void)context;
-	*down = w.lines;
+	*down = strcmp(file, STATE_NEEDS) ? w.lines : w.needs;
 	down->n = served ? down->n : 0;
 }
 
@@ -757,9 +758,10 @@ static void others(void)
 		(struct lines_down){ .text = { "line 3, 'follow bans', fails", "fleet, 'fleet run', fails" }, .n = 2 };
 	types("status");
 	w.service = true;
+	w.needs = (struct lines_down){ .text = { "what this machine needs is dropped: 192.0.2.1" }, .n = 1 };
 	looks();
 	w.service = false;
-	w.lines.n = 0;
+	w.lines.n = w.needs.n = 0;
 	puts("-- an agent");
 	w.agent = (struct agent_seen){ .followed = true };
 	looks();

@@ -157,8 +157,8 @@ static bool asks_destinations(struct state *state)
 	return asks;
 }
 
-int own_addresses(struct state *state, bool destinations, own_wanted_fn *wanted, const void *arg,
-		  struct own_address **list, size_t *n)
+static int learn(struct state *state, bool destinations, bool guests, own_wanted_fn *wanted, const void *arg,
+		 struct own_address **list, size_t *n)
 {
 	struct learned l = { .wanted = wanted,
 			     .arg = arg,
@@ -171,8 +171,10 @@ int own_addresses(struct state *state, bool destinations, own_wanted_fn *wanted,
 
 	if (!err) {
 		own_from_fleet(&l, state);
-		own_from_feeds(&l, state);
-		own_from_people(&l, state);
+		if (guests) {
+			own_from_feeds(&l, state);
+			own_from_people(&l, state);
+		}
 	}
 	free(l.slots);
 	ranges_free(&l.ends);
@@ -180,4 +182,16 @@ int own_addresses(struct state *state, bool destinations, own_wanted_fn *wanted,
 	*list = l.at;
 	*n = l.n;
 	return err ?: l.err;
+}
+
+int own_addresses(struct state *state, bool destinations, own_wanted_fn *wanted, const void *arg,
+		  struct own_address **list, size_t *n)
+{
+	return learn(state, destinations, true, wanted, arg, list, n);
+}
+
+int own_addresses_of_root(struct state *state, own_wanted_fn *wanted, const void *arg, struct own_address **list,
+			  size_t *n)
+{
+	return learn(state, false, false, wanted, arg, list, n);
 }

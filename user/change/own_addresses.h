@@ -37,6 +37,10 @@ int own_session(char text[SSH_TEXT_MAX]);
 int own_addresses(struct state *state, bool destinations, own_wanted_fn *wanted, const void *arg,
 		  struct own_address **list, size_t *n);
 
+/* The same without guests: no other process is looked at, which may take seconds. */
+int own_addresses_of_root(struct state *state, own_wanted_fn *wanted, const void *arg, struct own_address **list,
+			  size_t *n);
+
 /*
  * Routes that have gateways are as they were when this number was given before, which whoever is told of each change
  * knows: then they are not asked for again. 0: that is not known.

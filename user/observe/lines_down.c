@@ -13,20 +13,19 @@
 #include "base/log.h"
 #include "base/state_path.h"
 
-#define FRESH STATE_LINES ".new"
-
-void lines_down_keep(const struct context *context, const struct lines_down *down)
+void lines_down_keep(const struct context *context, const char *file, const struct lines_down *down)
 {
-	char fresh[STATE_PATH_MAX], path[STATE_PATH_MAX], text[LINE_DOWN_MAX];
+	char fresh[STATE_PATH_MAX], path[STATE_PATH_MAX], name[32], text[LINE_DOWN_MAX];
 	FILE *out;
 	int fd;
 
-	state_path(path, context->state, STATE_LINES);
+	state_path(path, context->state, file);
 	if (!down->n) {
 		unlink(path);
 		return;
 	}
-	state_path(fresh, context->state, FRESH);
+	snprintf(name, sizeof(name), "%s.new", file);
+	state_path(fresh, context->state, name);
 	fd = open(fresh, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
 	out = fd < 0 ? NULL : fdopen(fd, "w");
 	for (size_t i = 0; out && i < down->n; i++) {
@@ -34,12 +33,12 @@ void lines_down_keep(const struct context *context, const struct lines_down *dow
 		fprintf(out, "%s\n", text);
 	}
 	if (!out || fclose(out) || rename(fresh, path)) {
-		warn("%s: %s; 'status' will not show which lines fail", fresh, strerror(errno));
+		warn("%s: %s; 'status' will not show what is wrong", fresh, strerror(errno));
 		unlink(fresh);
 	}
 }
 
-void lines_down_take(struct lines_down *down, const struct context *context, bool served)
+void lines_down_take(struct lines_down *down, const struct context *context, const char *file, bool served)
 {
 	char path[STATE_PATH_MAX], line[LINE_DOWN_MAX + 1];
 	FILE *in;
@@ -48,7 +47,7 @@ void lines_down_take(struct lines_down *down, const struct context *context, boo
 	down->n = 0;
 	if (!served)
 		return;
-	fd = open(state_path(path, context->state, STATE_LINES), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	fd = open(state_path(path, context->state, file), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 	in = fd < 0 ? NULL : fdopen(fd, "r");
 	while (in && down->n < LINES_DOWN_MAX && fgets(line, sizeof(line), in)) {
 		line[strcspn(line, "\n")] = '\0';

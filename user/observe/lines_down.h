@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Lines of the service's config file that fail, for whoever shows it: a file of the state while there are any: the word
- * of the service.
+ * What the service has found to be wrong, a line each, for whoever shows it: a file of the state while there is any:
+ * STATE_LINES, lines of the config file that fail, or STATE_NEEDS, what this machine needs and is dropped.
  */
 #ifndef OBSERVE_LINES_DOWN_H
 #define OBSERVE_LINES_DOWN_H
@@ -20,8 +20,8 @@ struct lines_down {
 };
 
 /* Does not fail: what cannot be written is only not shown. */
-void lines_down_keep(const struct context *context, const struct lines_down *down);
+void lines_down_keep(const struct context *context, const char *file, const struct lines_down *down);
 /* served: a service runs; else there are none. */
-void lines_down_take(struct lines_down *down, const struct context *context, bool served);
+void lines_down_take(struct lines_down *down, const struct context *context, const char *file, bool served);
 
 #endif

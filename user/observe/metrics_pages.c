@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/state_path.h"
 #include "kernel/live.h"
 #include "observe/agent_seen.h"
 #include "observe/fresh.h"
@@ -105,7 +106,12 @@ static void look_at_lists(const struct metrics_pages *s, struct health *h)
 			because_of(h, "%s", text);
 	if (fleet_trouble(&s->fleet, time(NULL), fleet))
 		because_of(h, "%s", h->secret ? "fleet: 'xdp-bloom status' says what is wrong" : fleet);
-	lines_down_take(&lines, s->context, true);
+	lines_down_take(&lines, s->context, STATE_NEEDS, true);
+	for (size_t i = 0; i < lines.n; i++)
+		because_of(h, "%s",
+			   h->secret ? "what this machine needs is dropped: 'xdp-bloom status' says what"
+				     : lines.text[i]);
+	lines_down_take(&lines, s->context, STATE_LINES, true);
 	for (size_t i = 0; i < lines.n; i++)
 		because_of(h, "%s", lines.text[i]);
 	agent_seen_take(&agent, s->context);

@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/state_path.h"
 #include "base/stop.h"
 #include "kernel/live.h"
 #include "observe/lines_down.h"
@@ -142,7 +143,7 @@ void followers_tell(const struct followers *all)
 		tell_of(&down, all->others->first);
 		tell_of(&down, all->others->deferred);
 	}
-	lines_down_keep(all->context, &down);
+	lines_down_keep(all->context, STATE_LINES, &down);
 }
 
 static void fails(const struct followers *all, struct follower *f, const char *why)

@@ -19,6 +19,7 @@
 #include "service/jobs.h"
 #include "service/keeper.h"
 #include "service/learn.h"
+#include "service/needs_watch.h"
 #include "service/observer.h"
 #include "service/rate_watch.h"
 #include "service/reload.h"
@@ -45,6 +46,7 @@ struct service {
 	struct attacks attacks;
 	struct jail_watch jail;
 	struct own_watch own;
+	struct needs_watch needs;
 	struct learn learn;
 	struct retry retry; /* lines and lists that failed */
 	int signals;

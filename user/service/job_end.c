@@ -145,6 +145,7 @@ void service_job_ended(struct service *s, struct job *job, int status)
 		break;
 	case JOB_FEED: /* what came of it is in the state, and an event */
 	case JOB_FEED_LOST:
+	case JOB_NEEDS: /* it says so itself */
 		report = false;
 		break;
 	case JOB_LOAD:

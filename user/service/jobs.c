@@ -45,6 +45,7 @@ const char *job_text(char buf[JOB_TEXT_MAX], const struct job *job)
 		[JOB_LEARN] = "what sources send",
 		[JOB_FOLLOW] = "line ",
 		[JOB_NETWORKS] = "the table of networks",
+		[JOB_NEEDS] = "what this machine needs",
 		[JOB_ERRANDS] = "commands of others",
 		[JOB_FLEET] = "fleet",
 	};

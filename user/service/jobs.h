@@ -32,6 +32,7 @@ enum job_kind {
 	JOB_LEARN,    /* how much sources send; it may take days */
 	JOB_FOLLOW,   /* a line of the config file that goes on */
 	JOB_NETWORKS, /* the table of networks has a new version */
+	JOB_NEEDS,    /* what this machine needs and is dropped */
 	JOB_ERRANDS,  /* runs commands of others */
 	JOB_FLEET,    /* what the fleet that was joined says */
 };

@@ -187,6 +187,7 @@ static void reload_config(struct service *s)
 		service_say("%s read again: %zu commands", fresh.path, fresh.n);
 	}
 	reload_all(s->reload);
+	s->needs.next = 0;
 	keeper_look(s->keeper);
 	queue_restore(&s->jobs, JOB_RESTORE);
 }
@@ -287,6 +288,8 @@ static void turn(struct service *s, int64_t now)
 		rate_watch_begin(&s->rate, now);
 		jobs_add(&s->jobs, &(struct job){ .kind = JOB_MEASURE, .run = rate_watch_run }, NULL, NULL, 0);
 	}
+	if (s->ready && !s->jobs.first && needs_watch_due(&s->needs, s->context, now))
+		jobs_add(&s->jobs, &(struct job){ .kind = JOB_NEEDS, .run = needs_watch_run }, NULL, NULL, 0);
 	if (s->started && keeper_turn(s->keeper, clock_ms()))
 		service_look_soon(s, now);
 	attacks_turn(&s->attacks, now);

@@ -248,11 +248,14 @@ static void look_at_fleet(struct status *s)
 
 static void look_at_lines(struct status *s, const struct context *context)
 {
+	static const char *const files[] = { STATE_NEEDS, STATE_LINES };
 	struct lines_down down;
 
-	lines_down_take(&down, context, s->service);
-	for (size_t i = 0; i < down.n; i++)
-		trouble(s, DEGRADED, "%s", down.text[i]);
+	for (int k = 0; k < 2; k++) {
+		lines_down_take(&down, context, files[k], s->service);
+		for (size_t i = 0; i < down.n; i++)
+			trouble(s, DEGRADED, "%s", down.text[i]);
+	}
 }
 
 static void look_at_agent(struct status *s, const struct context *context)
