@@ -258,6 +258,22 @@ other_names() {
 	refused "can be no interface's name" attach "${long}er"
 }
 
+# Of an interface with many names, and what is behind it.
+many_other_names() {
+	prepare
+	ip addr add 45.0.0.1/24 dev edge0
+	many_names edge0
+	veth 9
+	ip addr add 45.9.0.1/24 dev edge9
+	bloom attach "n$(printf %0120d 480)" edge9
+	"$XDP_BLOOM" guards >out 2>err || fail "guards: $(cat err)"
+	grep -q "^45.9.0.1 .*edge9" out || fail "addresses that guards know: $(cat out)"
+	bloom add 198.51.100.77
+	filters 0
+	filters 9
+	bloom status
+}
+
 # It is remembered by a name that an interface gets later.
 other_name_later() {
 	prepare
@@ -513,4 +529,4 @@ teamed() {
 run_cases "two_interfaces native" "two_interfaces skb" counts_by_interface attached_before_anything_is_loaded \
 	second_attach_is_refused detach_one detach_all detach_has_the_last_word unknown_interface \
 	falls_back_to_skb_with_a_warning jumbo_frames with_ethernet between_ports names_all_ports its_own_share standby goes_on_elsewhere teamed vanished_interface renamed_interface names_move_up \
-	renamed_and_back other_names other_name_later detach_by_other_name moved_interface same_name_in_another_namespace
+	renamed_and_back other_names many_other_names other_name_later detach_by_other_name moved_interface same_name_in_another_namespace

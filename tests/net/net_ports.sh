@@ -212,6 +212,23 @@ by_other_name() {
 	stop
 }
 
+# One that comes behind an interface with many names.
+behind_many_names() {
+	above bridge
+	ip link del edge1
+	veth 4
+	many_names edge4
+	bloom attach edgetop --ports
+	: >conf
+	ready
+	veth 1
+	join 1
+	wait_until "its port" on edge1
+	filters 1
+	bloom status
+	stop
+}
+
 # Its bridge has another name by now, or is gone: what that means for its ports is said.
 renamed() {
 	above bridge
@@ -704,5 +721,5 @@ needs_pass_by_errand() {
 }
 
 run_cases "by_hand bridge" "by_hand bond mode active-backup miimon 50" "by_hand team" \
-	"by_service bridge" "by_service bond mode active-backup miimon 50" "by_service team" by_name by_other_name renamed another_has_its_name "another_has_its_name settled" leaves_under_another_name renamed_again "renamed_again service" "renamed_again service --mode tc" another_has_its_first_name leaves_its_name_to_another names_change_places options on_trial for_itself_on_trial for_itself_without_its_rule not_on_trial moves moves_on_trial "made_again edgetop" "made_again edgetwo" cut_short moves_with_a_need one_cannot \
+	"by_service bridge" "by_service bond mode active-backup miimon 50" "by_service team" by_name by_other_name behind_many_names renamed another_has_its_name "another_has_its_name settled" leaves_under_another_name renamed_again "renamed_again service" "renamed_again service --mode tc" another_has_its_first_name leaves_its_name_to_another names_change_places options on_trial for_itself_on_trial for_itself_without_its_rule not_on_trial moves moves_on_trial "made_again edgetop" "made_again edgetwo" cut_short moves_with_a_need one_cannot \
 	refusals reboot at_random needs_pass needs_pass_by_errand

@@ -27,7 +27,7 @@
 /* What it answers, one after the other; -errno: that. */
 struct answer {
 	int n;
-	char bytes[2048] __attribute__((aligned(NLMSG_ALIGNTO)));
+	char bytes[70000] __attribute__((aligned(NLMSG_ALIGNTO)));
 };
 static struct answer answers[32];
 static unsigned int answers_n, at, asked;
@@ -81,18 +81,22 @@ static ssize_t given_sendto(int fd, const void *bytes, size_t n, int flags, cons
 /* Of a message that there is no room for, its length. */
 static ssize_t given_recv(int fd, void *room, size_t size, int flags)
 {
-	const struct answer *a = &answers[at++];
+	const struct answer *a = &answers[at];
+	bool there = at < answers_n;
 
-	CHECK(fd == SOCKET && flags == MSG_TRUNC && at <= answers_n, "it is asked for answer %u", at);
-	if (at > answers_n || a->n < 0) {
-		errno = at > answers_n ? EIO : -a->n;
+	CHECK(fd == SOCKET && (flags & ~MSG_PEEK) == MSG_TRUNC && there, "it is asked for answer %u", at);
+	at += !(flags & MSG_PEEK) || !there || a->n < 0;
+	if (!there || a->n < 0) {
+		errno = there ? -a->n : EIO;
 		return -1;
 	}
-	memcpy(room, a->bytes, (size_t)a->n < size ? (size_t)a->n : size);
+	if (!(flags & MSG_PEEK))
+		memcpy(room, a->bytes, (size_t)a->n < size ? (size_t)a->n : size);
 	return a->n;
 }
 
 static int option_level, option_name, option_value;
+static unsigned int allocated;
 static bool no_memory;
 
 static int given_setsockopt(int fd, int level, int option, const void *value, socklen_t size)
@@ -104,12 +108,20 @@ static int given_setsockopt(int fd, int level, int option, const void *value, so
 	return -1;
 }
 
+static void *given_malloc(size_t size)
+{
+	allocated++;
+	errno = ENOMEM;
+	return no_memory ? NULL : malloc(size);
+}
+
 static void *given_calloc(size_t n, size_t size)
 {
 	return no_memory ? NULL : calloc(n, size);
 }
 
 #define setsockopt given_setsockopt
+#define malloc	   given_malloc
 #define calloc	   given_calloc
 #define socket	   given_socket
 #define bind	   given_bind
@@ -126,6 +138,7 @@ static void *given_calloc(size_t n, size_t size)
 #undef close
 #undef socket
 #undef calloc
+#undef malloc
 #undef MORE
 #define if_nametoindex(name)	   (!strcmp(name, "lan0") || !strcmp(name, "eth0") ? 7U : 0U)
 #define if_indextoname(index, own) ((index) == 7 ? strcpy(own, "eth0") : (index) == 1 ? strcpy(own, "lo") : NULL)
@@ -223,7 +236,7 @@ static void receives(void)
 	answers_n = 3;
 	CHECK(nl_receive(s, room, 8) == 7 && nl_receive(s, room, 8) == 8, "a message that fits");
 	got = nl_receive(s, room, 8);
-	CHECK(got == -1 && errno == ENOSPC, "%zd, %s", got, strerror(errno));
+	CHECK(got == -1 && errno == EMSGSIZE, "%zd, %s", got, strerror(errno));
 	nl_close(s);
 }
 
@@ -287,6 +300,98 @@ static void dumps(void)
 	send_err = EPERM;
 	err = all(NULL, sizeof(extra));
 	IS(err, EPERM, "", 1);
+}
+
+/* A link whose names alone have so many bytes. */
+static void put_long_link(bool apart, int ifindex, size_t bytes)
+{
+	static const char names[65000];
+	struct nlmsghdr *m = put_message(apart, RTM_NEWLINK, 0, &(struct ifinfomsg){ .ifi_index = ifindex },
+					 sizeof(struct ifinfomsg));
+
+	nl_put(m, IFLA_PROP_LIST, bytes, names);
+	put_done(m);
+}
+
+/* Each is whole, and what follows it, too; room is made for the longest of them, where it needs that. */
+static void long_answers(void)
+{
+	int err;
+
+	begins();
+	put_link(true, 1, 0);
+	put_long_link(true, 2, 32600);
+	put_end(true, NLMSG_DONE, 0);
+	allocated = 0;
+	err = all(NULL, sizeof(struct ifinfomsg));
+	IS(err, 0, "1 2 ", 1);
+	CHECK(!allocated, "allocated %u times", allocated);
+	begins();
+	put_link(true, 1, 0);
+	put_long_link(true, 2, 40000);
+	put_link(true, 3, 0);
+	put_long_link(true, 4, 39000);
+	put_link(true, 5, 0);
+	put_long_link(false, 6, 65000);
+	put_link(false, 7, 0);
+	put_end(true, NLMSG_DONE, 0);
+	err = all(NULL, sizeof(struct ifinfomsg));
+	IS(err, 0, "1 2 3 4 5 6 7 ", 1);
+	CHECK(allocated == 2, "allocated %u times", allocated);
+	begins();
+	*seen = '\0';
+	put_long_link(true, 7, 65000);
+	put_end(true, NLMSG_ERROR, 0);
+	err = netlink_link(7, see, &asked);
+	IS(err, 0, "7 ", 1);
+}
+
+static void too_long(void)
+{
+	struct nl_socket *s;
+	int err;
+
+	begins();
+	put_link(true, 1, 0);
+	answers[answers_n++].n = (1 << 20) + 1;
+	allocated = 0;
+	err = all(NULL, sizeof(struct ifinfomsg));
+	IS(err, EMSGSIZE, "1 ", 1);
+	CHECK(!allocated, "room is made for it");
+	begins();
+	put_long_link(true, 1, 40000);
+	NEEDED(!netlink_open(&s, NETLINK_ROUTE, 0, 0));
+	no_memory = true;
+	*seen = '\0';
+	err = netlink_dump(s, RTM_GETLINK, NULL, sizeof(struct ifinfomsg), see, &asked);
+	no_memory = false;
+	IS(err, ENOMEM, "", 1);
+	nl_close(s);
+}
+
+/* The kernel makes room for the longest of them where it is asked for parts. */
+static void all_links(void)
+{
+	const struct nlmsghdr *m = (const struct nlmsghdr *)was_asked;
+	const struct nlattr *attr;
+	uint32_t parts = 0;
+	struct nl_socket *s;
+	int err;
+
+	begins();
+	put_link(true, 1, 0);
+	put_end(true, NLMSG_DONE, 0);
+	NEEDED(!netlink_open(&s, NETLINK_ROUTE, 0, 0));
+	*seen = '\0';
+	err = netlink_links(s, see, &asked);
+	nl_close(s);
+	IS(err, 0, "1 ", 1);
+	nl_each (attr, m, sizeof(struct ifinfomsg))
+		if (nl_attr_type(attr) == IFLA_EXT_MASK)
+			parts = nl_attr_u32(attr);
+	CHECK(m->nlmsg_type == RTM_GETLINK && m->nlmsg_flags == (NLM_F_REQUEST | NLM_F_DUMP) &&
+		      parts == RTEXT_FILTER_SKIP_STATS,
+	      "parts %x are asked for", parts);
 }
 
 static void changes_meanwhile(void)
@@ -535,6 +640,9 @@ int main(void)
 		{ "sockets", opens },
 		{ "a message that is longer than its room", receives },
 		{ "all of a kind", dumps },
+		{ "answers longer than usual", long_answers },
+		{ "an answer that is too long", too_long },
+		{ "all links", all_links },
 		{ "what is asked", asks },
 		{ "what changes meanwhile is asked for again", changes_meanwhile },
 		{ "the first of them", first_of_them },

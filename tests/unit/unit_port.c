@@ -235,6 +235,11 @@ static int given_dump(struct nl_socket *socket, uint16_t kind, const void *reque
 				      : dump_features(each, arg);
 }
 
+static int given_links(struct nl_socket *socket, netlink_each_fn *each, void *arg)
+{
+	return given_dump(socket, RTM_GETLINK, NULL, sizeof(struct ifinfomsg), each, arg);
+}
+
 static int given_socket(int family, int type, int protocol)
 {
 	if (family != AF_UNIX || type != (SOCK_DGRAM | SOCK_CLOEXEC) || protocol)
@@ -341,6 +346,7 @@ static unsigned int given_index(const char *name)
 #define calloc(n, size)		       (fails("calloc") ? NULL : calloc(n, size))
 #define netlink_open		       given_open
 #define netlink_dump		       given_dump
+#define netlink_links		       given_links
 #define netlink_link		       given_link
 #define nl_close		       given_close
 #define socket(family, type, protocol) given_socket(family, type, protocol)

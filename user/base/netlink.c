@@ -20,6 +20,8 @@
 
 #define MORE E2BIG /* which the kernel does not answer */
 
+#define LONGEST (1 << 20) /* an answer: what is longer is no link's */
+
 struct nl_socket {
 	int fd;
 };
@@ -53,7 +55,7 @@ ssize_t nl_receive(const struct nl_socket *socket, void *room, size_t size)
 
 	if (got <= (ssize_t)size)
 		return got;
-	errno = ENOSPC;
+	errno = EMSGSIZE;
 	return -1;
 }
 
@@ -86,11 +88,31 @@ struct nl_socket *netlink_given(int fd)
 	return given;
 }
 
-static int ask(struct nl_socket *socket, uint16_t kind, uint16_t flags, const void *request, size_t size, size_t most,
-	       netlink_each_fn *each, void *arg, bool *whole)
+struct room {
+	char *longer; /* allocated; NULL: not needed yet */
+	size_t size;
+	char usual[32768] __attribute__((aligned(NLMSG_ALIGNTO))); /* the kernel fills no more at once, */
+};
+
+/* but for what is longer by itself, as a link is that somebody gave hundreds of names. */
+static ssize_t receive_whole(const struct nl_socket *socket, struct room *room)
 {
-	char buf[32768] __attribute__((aligned(NLMSG_ALIGNTO))); /* the kernel fills no more at once */
-	struct nlmsghdr *m = nl_put_header(buf);
+	ssize_t length = recv(socket->fd, NULL, 0, MSG_PEEK | MSG_TRUNC);
+
+	if (length > (ssize_t)room->size && length <= LONGEST) {
+		free(room->longer);
+		room->longer = malloc((size_t)length);
+		if (!room->longer)
+			return -1;
+		room->size = (size_t)length;
+	}
+	return length < 0 ? length : nl_receive(socket, room->longer ?: room->usual, room->size);
+}
+
+static int ask_in(struct room *room, struct nl_socket *socket, uint16_t kind, uint16_t flags, const void *request,
+		  size_t size, size_t most, netlink_each_fn *each, void *arg, bool *whole)
+{
+	struct nlmsghdr *m = nl_put_header(room->usual);
 	ssize_t got;
 	void *extra;
 
@@ -102,10 +124,10 @@ static int ask(struct nl_socket *socket, uint16_t kind, uint16_t flags, const vo
 	*whole = true;
 	if (nl_send(socket, m, m->nlmsg_len) < 0)
 		return -errno;
-	while ((got = nl_receive(socket, buf, sizeof(buf))) >= 0) {
+	while ((got = receive_whole(socket, room)) >= 0) {
 		int left = (int)got;
 
-		for (m = (struct nlmsghdr *)buf; nl_ok(m, left); m = nl_next(m, &left)) {
+		for (m = (struct nlmsghdr *)(room->longer ?: room->usual); nl_ok(m, left); m = nl_next(m, &left)) {
 			*whole = *whole && !(m->nlmsg_flags & NLM_F_DUMP_INTR);
 			/* Both begin with 0 or -errno. */
 			if (m->nlmsg_type == NLMSG_DONE || m->nlmsg_type == NLMSG_ERROR)
@@ -116,6 +138,19 @@ static int ask(struct nl_socket *socket, uint16_t kind, uint16_t flags, const vo
 		}
 	}
 	return -errno;
+}
+
+static int ask(struct nl_socket *socket, uint16_t kind, uint16_t flags, const void *request, size_t size, size_t most,
+	       netlink_each_fn *each, void *arg, bool *whole)
+{
+	struct room room;
+	int err;
+
+	room.longer = NULL;
+	room.size = sizeof(room.usual);
+	err = ask_in(&room, socket, kind, flags, request, size, most, each, arg, whole);
+	free(room.longer);
+	return err;
 }
 
 int netlink_dump_once(struct nl_socket *socket, uint16_t kind, const void *request, size_t size, netlink_each_fn *each,
@@ -143,6 +178,21 @@ int netlink_dump(struct nl_socket *socket, uint16_t kind, const void *request, s
 	for (int i = 0; i < DUMPS && !whole && !err; i++)
 		err = netlink_dump_once(socket, kind, request, size, each, arg, &whole);
 	return err;
+}
+
+/*
+ * The kernel makes room for the longest link where it is asked for parts of links. Otherwise it ends before one that is
+ * too long, without an error, and all behind that are missing.
+ */
+int netlink_links(struct nl_socket *socket, netlink_each_fn *each, void *arg)
+{
+	static const struct {
+		struct ifinfomsg header;
+		struct nlattr at;
+		__u32 mask;
+	} links = { .at = { sizeof(struct nlattr) + sizeof(__u32), IFLA_EXT_MASK }, .mask = RTEXT_FILTER_SKIP_STATS };
+
+	return netlink_dump(socket, RTM_GETLINK, &links, sizeof(links), each, arg);
 }
 
 int netlink_link(unsigned int ifindex, netlink_each_fn *each, void *arg)

@@ -18,7 +18,7 @@ int netlink_open(struct nl_socket **socket, int family, int flags, unsigned int 
 struct nl_socket *netlink_given(int fd);
 void nl_close(struct nl_socket *socket);
 int nl_fd(const struct nl_socket *socket);
-/* As setsockopt(), sendto() the kernel and recv() are; a message that the room is too small for is ENOSPC. */
+/* As setsockopt(), sendto() the kernel and recv() are; a message that the room is too small for is EMSGSIZE. */
 int nl_option(const struct nl_socket *socket, int option, const void *value, size_t size);
 ssize_t nl_send(const struct nl_socket *socket, const void *bytes, size_t size);
 ssize_t nl_receive(const struct nl_socket *socket, void *room, size_t size);
@@ -38,13 +38,15 @@ int netlink_dump_once(struct nl_socket *socket, uint16_t kind, const void *reque
 int netlink_dump_first(struct nl_socket *socket, uint16_t kind, const void *request, size_t size, size_t most,
 		       netlink_each_fn *each, void *arg, bool *all);
 
+/* As netlink_dump(), for all links, without their counters. */
+int netlink_links(struct nl_socket *socket, netlink_each_fn *each, void *arg);
 /* Asks for one link, by its number: of a thousand each would else be asked for with all others. -ENODEV: there is none.
  */
 int netlink_link(unsigned int ifindex, netlink_each_fn *each, void *arg);
 
 /*
- * Of what kind a link is, as `ip link` takes it: "wireguard"; "" for a device of a driver. To the kernel both tun and tap
- * are "tun": here the latter is "tap". Of IFLA_LINKINFO;
+ * Of what kind a link is, as `ip link` takes it: "wireguard"; "" for a device of a driver. To the kernel both tun and
+ * tap are "tun": here the latter is "tap". Of IFLA_LINKINFO;
  */
 #define NETLINK_KIND_MAX 16
 void netlink_kind_in(const struct nlattr *info, char kind[NETLINK_KIND_MAX]);

@@ -44,7 +44,7 @@ static unsigned int long_name(const char *name)
 
 	if (err)
 		return 0;
-	err = netlink_dump(socket, RTM_GETLINK, NULL, sizeof(struct ifinfomsg), look, &named);
+	err = netlink_links(socket, look, &named);
 	nl_close(socket);
 	return err ? 0 : named.ifindex;
 }

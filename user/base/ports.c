@@ -53,7 +53,7 @@ int ports_look(struct port_of **ports, size_t *n)
 
 	*ports = NULL;
 	*n = 0;
-	err = err ?: netlink_dump(socket, RTM_GETLINK, NULL, sizeof(struct ifinfomsg), take, &links) ?: links.err;
+	err = err ?: netlink_links(socket, take, &links) ?: links.err;
 	if (socket)
 		nl_close(socket);
 	for (size_t i = 0; i < links.n && !err; i++)

@@ -307,17 +307,6 @@ static int gateways(struct nl_socket *socket, struct learned *l)
 	return err;
 }
 
-static int ask_for_links(struct nl_socket *socket, struct learned *l)
-{
-	static const struct {
-		struct ifinfomsg header;
-		struct nlattr at;
-		__u32 mask;
-	} links = { .at = { sizeof(struct nlattr) + sizeof(__u32), IFLA_EXT_MASK }, .mask = RTEXT_FILTER_SKIP_STATS };
-
-	return netlink_dump(socket, RTM_GETLINK, &links, sizeof(links), on_link, l);
-}
-
 int own_from_routes(struct learned *l)
 {
 	struct nl_socket *socket;
@@ -336,9 +325,9 @@ int own_from_routes(struct learned *l)
 		if (err_is(err, EOPNOTSUPP))
 			err = 0;
 	}
-	err = err ?: ask_for_links(socket, l);
+	err = err ?: netlink_links(socket, on_link, l);
 	if (!err && own_ends_missed(l))
-		err = ask_for_links(socket, l);
+		err = netlink_links(socket, on_link, l);
 	nl_close(socket);
 	if (!err) {
 		own_ends_settle(l);

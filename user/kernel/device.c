@@ -231,7 +231,7 @@ static bool look(const char *ifname, struct device *d)
 	*d = (struct device){ .index = (int)if_nametoindex(ifname) };
 	if (!d->index || netlink_open(&socket, NETLINK_ROUTE, 0, 0))
 		return false;
-	err = netlink_dump(socket, RTM_GETLINK, NULL, sizeof(struct ifinfomsg), take, d);
+	err = netlink_links(socket, take, d);
 	nl_close(socket);
 	return !err;
 }

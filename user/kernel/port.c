@@ -299,9 +299,9 @@ static int find_links(struct port *port)
 
 	if (err)
 		return err;
-	err = netlink_dump(socket, RTM_GETLINK, NULL, sizeof(struct ifinfomsg), take_link, &links);
+	err = netlink_links(socket, take_link, &links);
 	if (!err && links.found)
-		err = netlink_dump(socket, RTM_GETLINK, NULL, sizeof(struct ifinfomsg), take_link, &links);
+		err = netlink_links(socket, take_link, &links);
 	nl_close(socket);
 	find_peer(port);
 	return err ?: links.found ? 0 : -ENODEV;
