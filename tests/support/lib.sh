@@ -165,14 +165,15 @@ rename() {
 	ip link set "$2" up
 }
 
-# many_names DEVICE: so many other names that what the kernel says of it is longer than it says otherwise at once.
+# many_names DEVICE [COMMAND...]: so many other names that what the kernel says of it is longer than it says otherwise at once.
+# COMMAND: runs ip, as in another network.
 many_names() {
 	local i
 
 	for i in {1..480}; do
 		printf 'link property add dev %s altname n%0120d\n' "$1" "$i"
 	done >many_names
-	ip -batch many_names 2>/dev/null || skip "interfaces have no other names here"
+	"${@:2}" ip -batch many_names 2>/dev/null || skip "interfaces have no other names here"
 }
 
 # --- Cases ------------------------------------------------------------------------------------------------------------

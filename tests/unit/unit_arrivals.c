@@ -666,8 +666,12 @@ static void messages(void)
 	message(RTM_NEWLINK, "lo");
 	reads_n++;
 	reads_now();
-	line("they cannot be read");
+	line("a message is longer than its room");
 	link_is("eth0", 6);
+	reads[reads_n++].err = EMSGSIZE;
+	reads_now();
+	line("they cannot be read");
+	link_is("eth0", 7);
 	reads[reads_n++].err = EBADF;
 	reads_now();
 }

@@ -309,12 +309,12 @@ static void on_message(struct arrivals *a, const struct nlmsghdr *message)
 	}
 }
 
-/* False: there are no more. */
+/* False: there are no more. One that is longer than its room, as somebody gave the link many names, is of anybody. */
 static bool read_some(struct arrivals *a)
 {
 	char buf[16384] __attribute__((aligned(NLMSG_ALIGNTO)));
 	ssize_t got = nl_receive(a->socket, buf, sizeof(buf));
-	bool lost = got < 0 && errno == ENOBUFS;
+	bool lost = got < 0 && (errno == ENOBUFS || errno == EMSGSIZE);
 	int left = (int)got;
 
 	for (const struct nlmsghdr *m = (struct nlmsghdr *)buf; nl_ok(m, left); m = nl_next(m, &left))
