@@ -291,6 +291,24 @@ other_name_later() {
 	passes_all 0
 }
 
+# Another interface comes with the name as another name of its own, as a container's root gives them, and goes again.
+name_of_what_is_away() {
+	prepare
+	bloom attach edge0
+	ip link del edge0
+	veth 9
+	other_name 9 edge0
+	expect 1 "$XDP_BLOOM" restore
+	grep -q "edge0: that is another name of edge9" err || fail "what restore says: $(cat err)"
+	passes_all 9
+	bloom add 198.51.100.77
+	ip link del edge9
+	veth 0
+	bloom restore
+	filters 0
+	bloom status
+}
+
 # What was attached under a name goes by it, though the interface is called otherwise today.
 detach_by_other_name() {
 	prepare
@@ -529,4 +547,4 @@ teamed() {
 run_cases "two_interfaces native" "two_interfaces skb" counts_by_interface attached_before_anything_is_loaded \
 	second_attach_is_refused detach_one detach_all detach_has_the_last_word unknown_interface \
 	falls_back_to_skb_with_a_warning jumbo_frames with_ethernet between_ports names_all_ports its_own_share standby goes_on_elsewhere teamed vanished_interface renamed_interface names_move_up \
-	renamed_and_back other_names many_other_names other_name_later detach_by_other_name moved_interface same_name_in_another_namespace
+	renamed_and_back other_names many_other_names other_name_later name_of_what_is_away detach_by_other_name moved_interface same_name_in_another_namespace

@@ -120,6 +120,21 @@ comes_with_many_names() {
 	stop
 }
 
+# Another comes with its name as another name, while it is away.
+name_of_what_is_away() {
+	prepare
+	ready
+	heard "$log" ready
+	ip link del edge0
+	veth 9
+	ip link property add dev edge9 altname edge0 2>/dev/null || skip "interfaces have no other names here"
+	expect 1 "$XDP_BLOOM" restore
+	ip link del edge9
+	veth 0
+	wait_until "the filter on edge0" is_attached edge0
+	stop
+}
+
 # What others can send past the filter where it attaches that again, its log says.
 says_what_is_not_seen() {
 	prepare
@@ -842,6 +857,6 @@ grows() {
 	stop
 }
 
-run_cases grows starts_and_stops tells_who_is_busy only_one finds_interfaces "finds_interfaces --shared" finds_the_same_number comes_with_many_names says_what_is_not_seen tries_interfaces_again claims_no_filter gives_up_an_interface changes_slowly ends_bans ends_what_was_killed restores_without_watchers clock_is_set ends_bans_later starts_on_a_full_disk \
+run_cases grows starts_and_stops tells_who_is_busy only_one finds_interfaces "finds_interfaces --shared" finds_the_same_number comes_with_many_names name_of_what_is_away says_what_is_not_seen tries_interfaces_again claims_no_filter gives_up_an_interface changes_slowly ends_bans ends_what_was_killed restores_without_watchers clock_is_set ends_bans_later starts_on_a_full_disk \
 	ends_bans_of_a_state_that_was_gone beside_a_load \
 	rotates rotates_later killed_at_start answers_prometheus with_few_rights damaged_state line_fails line_is_refused spoken_of_all_the_time says_nothing_of_a_link written_all_the_time counts_nothing

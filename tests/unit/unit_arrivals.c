@@ -125,6 +125,14 @@ static bool given_other(const char *name, char own_is[IF_NAMESIZE])
 	return true;
 }
 
+static bool no_ports;
+
+static bool given_may_have(const char *name)
+{
+	expects(!strcmp(name, of_other), "its own name");
+	return !no_ports;
+}
+
 static int given_attached(const struct context *context, struct attachment **list, size_t *n)
 {
 	expects(context == &own_context, "its interfaces");
@@ -269,6 +277,7 @@ static bool given_is_full(const char *directory)
 #define nl_receive	     given_receive
 #define if_nametoindex	     given_number
 #define is_other_name	     given_other
+#define ports_may	     given_may_have
 #define attach_list	     given_attached
 #define pins_are_there	     given_pins
 #define attach_may	     given_may
@@ -559,11 +568,33 @@ static void by_other_name(void)
 	strcpy(interfaces[0].name, "eth0");
 	expect();
 	came();
+	line("an interface that was attached as that has gone");
+	strcpy(interfaces[0].name, "lan0");
+	attached_n = 0;
+	expect();
+	came();
+	attach("lan0", MATCH_SOURCE)->gone = true;
+	strcpy(attached[0].as, "lan0");
+	link_is("lan0", 9);
+	link_is("eth0", 9);
+	news_of("eth0");
+	left();
+	unfiltered_are();
+	link_is("eth0", 0);
+	other_is = NULL;
+	link_is("lan0", 10);
+	news_of("lan0");
+	attached[0].gone = false;
+	strcpy(attached[0].name, "lan0");
 	line("what has ports");
 	other_is = "br0";
 	of_other = "edge0";
 	reads_now();
 	reads_now();
+	line("what has none");
+	no_ports = true;
+	left();
+	no_ports = false;
 	of_other = "edge1";
 	reads_now();
 }

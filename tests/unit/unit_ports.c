@@ -229,6 +229,12 @@ static bool given_other(const char *name, char own[IF_NAMESIZE])
 	return true;
 }
 
+static bool given_may(const char *name)
+{
+	return strcmp(name, "eth9") != 0;
+}
+
+#define ports_may     given_may
 #define is_other_name given_other
 #define has	      has_own
 #define settle	      settle_own
@@ -1128,12 +1134,21 @@ static void row(const char *name, const char *of, bool leaves)
 		abort();
 }
 
+static void was_attached(const char *as, const char *name, bool gone)
+{
+	struct attachment *at = &filtered[filtered_n++];
+
+	*at = (struct attachment){ .gone = gone };
+	snprintf(at->as, sizeof(at->as), "%s", as);
+	snprintf(at->name, sizeof(at->name), "%s", name);
+}
+
 static void own_names(const char *what)
 {
 	int err;
 
 	puts(what);
-	err = own_names_settle(its.state);
+	err = own_names_settle(&own_context, its.state);
 	printf("  %s\n", err ? reason(err) : "done");
 	state_close(its.state);
 	its.state = opened(true);
@@ -1186,13 +1201,29 @@ static void other_names(void)
 	commit();
 	own_names("and one stands before the other");
 	begin();
+	quiet = true;
+	entry("alt1", MATCH_SOURCE);
+	entry("alt2", MATCH_SOURCE);
+	entry("alt2", MATCH_LEAVING(MATCH_SOURCE));
+	entry("alt3", MATCH_SOURCE);
+	entry("alt4", MATCH_SOURCE);
+	follow("alt9", "native", false, MATCH_SOURCE);
+	quiet = false;
+	commit();
+	filtered_n = 0;
+	was_attached("alt1", "eth1", false);
+	was_attached("alt2", "alt2", true);
+	was_attached("alt3", "eth8", false);
+	own_names("one was renamed; one has gone, and one is another; what has no ports");
+	filtered_n = 0;
+	begin();
 	under_other_names();
 	label_of(pending.name, "alt1", MATCH_DESTINATION);
 	if (state_pending_add(its.state, &pending))
 		abort();
 	commit();
 	own_names("one waits for confirmation");
-	for (int at = 1; at <= 11; at++) {
+	for (int at = 1; at <= 13; at++) {
 		begin();
 		under_other_names();
 		fails_at = at;

@@ -74,7 +74,7 @@ int change_begin_at(struct change **change, struct context *context, time_t at_l
 	err = c->live.g.scoped ? kernel_scopes_follow(context) : 0;
 	if (err)
 		warn("%s", reason(err));
-	return own_names_settle(c->state) ?: ports_settle(c);
+	return own_names_settle(context, c->state) ?: ports_settle(c);
 }
 
 int change_begin(struct change **change, struct context *context)

@@ -8,7 +8,9 @@
 #include "base/label.h"
 #include "base/log.h"
 #include "base/other_name.h"
+#include "base/ports.h"
 #include "bpf/abi.h"
+#include "kernel/attach.h"
 #include "state/ports.h"
 
 static bool has(const struct interface_info *all, size_t n, const char *name, unsigned int match)
@@ -64,7 +66,21 @@ static int move(struct state *state, const struct interface_info *all, size_t n,
 	return err ?: state_interface_drop(state, label);
 }
 
-static int settle(struct state *state, bool ports, bool *any)
+/* Who has an interface gives it such names. One alone is no reason: what came under that name would not be filtered. */
+static bool goes_by(const struct context *context, const struct interface_info *entry, bool ports, const char *own)
+{
+	struct attachment *list = NULL;
+	size_t n;
+	bool goes;
+
+	if (ports)
+		return ports_may(own);
+	goes = !attach_list(context, &list, &n) && !attach_is_anothers(list, n, entry->name, entry->match, own);
+	free(list);
+	return goes;
+}
+
+static int settle(const struct context *context, struct state *state, bool ports, bool *any)
 {
 	struct interface_info *all = NULL;
 	struct port_row *rows = NULL;
@@ -73,7 +89,8 @@ static int settle(struct state *state, bool ports, bool *any)
 	int err = (ports ? state_ports : state_interfaces)(state, &all, &n) ?: state_port_rows(state, &rows, &rows_n);
 
 	for (size_t i = 0; i < n && !err; i++)
-		if ((ports || !is_port(rows, rows_n, &all[i])) && is_other_name(all[i].name, own)) {
+		if ((ports || !is_port(rows, rows_n, &all[i])) && is_other_name(all[i].name, own) &&
+		    goes_by(context, &all[i], ports, own)) {
 			*any = true;
 			err = move(state, all, n, i, ports, own);
 		}
@@ -82,10 +99,10 @@ static int settle(struct state *state, bool ports, bool *any)
 	return err;
 }
 
-int own_names_settle(struct state *state)
+int own_names_settle(const struct context *context, struct state *state)
 {
 	bool any = false;
-	int err = settle(state, true, &any) ?: settle(state, false, &any);
+	int err = settle(context, state, true, &any) ?: settle(context, state, false, &any);
 
 	return err || !any ? err : state_commit(state) ?: state_again(state);
 }

@@ -6,7 +6,8 @@
 #include "state/state.h"
 
 /* Each such entry, of an interface or of what has ports, gets the interface's own name; what waits to be confirmed
- * keeps what it was called. 0 or -errno with the reason recorded; commits what it has changed. */
-int own_names_settle(struct state *state);
+ * keeps what it was called, and so does what another interface was attached as. 0 or -errno with the reason recorded;
+ * commits what it has changed. */
+int own_names_settle(const struct context *context, struct state *state);
 
 #endif

@@ -21,6 +21,7 @@
 #include "base/label.h"
 #include "base/log.h"
 #include "base/nearest.h"
+#include "base/other_name.h"
 #include "kernel/dispatcher.h"
 #include "kernel/drivers.h"
 #include "kernel/tc.h"
@@ -261,6 +262,21 @@ static int because_attached(const struct attachment *wanted, const struct attach
 		       attach_mode_names[is->mode], is->shared ? ", shared" : "", match_texts[is->match]);
 }
 
+bool attach_is_anothers(const struct attachment *list, size_t n, const char *name, unsigned int match, const char *own)
+{
+	bool is = false;
+
+	for (size_t i = 0; i < n; i++) {
+		if (strcmp(list[i].as, name) != 0 || MATCH_LEAVES(list[i].match) != MATCH_LEAVES(match))
+			continue;
+		/* It was renamed. */
+		if (!list[i].gone && !list[i].moved && !strcmp(list[i].name, own))
+			return false;
+		is = true;
+	}
+	return is;
+}
+
 /* Of one interface. */
 static bool is_same(const struct attachment *one, const struct attachment *other)
 {
@@ -272,6 +288,7 @@ static int may_attach(const struct context *context, const struct attachment *at
 		      bool *bare)
 {
 	unsigned int ifindex = if_nametoindex(at->name);
+	char own[IF_NAMESIZE];
 	struct attachment *list;
 	size_t n;
 	int err;
@@ -279,6 +296,10 @@ static int may_attach(const struct context *context, const struct attachment *at
 	if (!ifindex)
 		return because_no_interface(at->name);
 	err = attach_list(context, &list, &n);
+	if (!err && attach_is_anothers(list, n, at->name, at->match, at->name) && is_other_name(at->name, own) &&
+	    attach_is_anothers(list, n, at->name, at->match, own))
+		err = because(-ENODEV, "%s: that is another name of %s, and another interface was attached under it",
+			      at->name, own);
 	for (size_t i = 0; i < n && !err; i++) {
 		if (list[i].gone || list[i].ifindex != ifindex ||
 		    MATCH_LEAVES(list[i].match) != MATCH_LEAVES(at->match) || (beside && is_same(&list[i], beside)))

@@ -46,6 +46,11 @@ int attach_keep(const struct context *context);
 
 /* Every interface that the filter is on, as the kernel has it; free() the list. */
 int attach_list(const struct context *context, struct attachment **list, size_t *n);
+/*
+ * Of an interface `own` that has that other name: was another one attached as that? Then it is no name to go by:
+ * whoever has an interface gives it such names, and so does the root of a container that had it.
+ */
+bool attach_is_anothers(const struct attachment *list, size_t n, const char *name, unsigned int match, const char *own);
 
 /* What is to be filtered, as the state has it. */
 struct attach_kept {

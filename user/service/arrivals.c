@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "base/netlink.h"
 #include "base/other_name.h"
+#include "base/ports.h"
 #include "kernel/attach.h"
 #include "kernel/detect.h"
 #include "kernel/pins.h"
@@ -112,13 +113,25 @@ static bool may_be_attached(const struct attached *on, const struct expected *e)
 	return on->err || is_filtered(on->list, on->n, e->name, e->match);
 }
 
+/* Its number, or 0. *other: it is remembered by another name, which no other interface was attached as. */
+static unsigned int number_of(const struct attached *on, const struct expected *e, bool *other)
+{
+	char own[IF_NAMESIZE];
+
+	*other = is_other_name(e->name, own);
+	if (*other && !on->err && attach_is_anothers(on->list, on->n, e->name, e->match, own))
+		return *other = false;
+	return if_nametoindex(e->name);
+}
+
 /*
  * Its number, where it is there and not attached, or else 0. Once it was gone or attached, whatever comes has come
  * anew: the kernel gives a number again, and an interface takes it along to another namespace and back.
  */
-static unsigned int is_open(const struct attached *on, struct expected *e, bool other)
+static unsigned int is_open(const struct attached *on, struct expected *e)
 {
-	unsigned int number = if_nametoindex(e->name);
+	bool other;
+	unsigned int number = number_of(on, e, &other);
 	bool is = number && may_be_attached(on, e);
 
 	/* Whatever changes the state puts its own name there, where it is remembered by another. */
@@ -158,14 +171,13 @@ static void look_at_heard(struct arrivals *a)
 
 	for (size_t i = 0; i < a->n; i++) {
 		struct expected *e = &a->expected[i];
-		char own[IF_NAMESIZE];
-		bool other = is_other_name(e->name, own);
-		unsigned int number;
+		bool other;
+		unsigned int number = number_of(&on, e, &other);
 
 		if (!e->heard && !other)
 			continue;
 		e->heard = false;
-		number = other ? if_nametoindex(e->name) : is_open(&on, e, other);
+		number = other ? number : is_open(&on, e);
 		if (!number || number == e->reported)
 			continue;
 		e->reported = number;
@@ -205,7 +217,7 @@ static uint64_t ports_due(const struct arrivals *a)
 	for (size_t i = 0; i < n && !err; i++)
 		sum = mix(sum, due[i].name, 2 * due[i].leaves + !!due[i].of + 1);
 	for (size_t i = 0; i < a->ports.rules_n && !err; i++)
-		if (is_other_name(a->ports.rules[i].name, own))
+		if (is_other_name(a->ports.rules[i].name, own) && ports_may(own))
 			sum = mix(sum, own, 5);
 	free(due);
 	free(ports);
@@ -359,8 +371,7 @@ bool arrivals_left_open(struct arrivals *a, int64_t now)
 		a->ports_in_vain = due;
 	for (size_t i = 0; i < a->n; i++) {
 		struct expected *e = &a->expected[i];
-		char own[IF_NAMESIZE];
-		unsigned int number = is_open(&on, e, is_other_name(e->name, own));
+		unsigned int number = is_open(&on, e);
 
 		if (!number)
 			continue;
