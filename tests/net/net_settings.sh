@@ -94,6 +94,11 @@ proven() {
 	bloom detect proven nosuch0
 	one_line "there is no interface 'nosuch0'"
 	not_banned 203.0.113.7 "by another interface"
+	if ip link property add dev edge0 altname nosuch0 2>/dev/null; then
+		bloom rotate
+		not_banned 203.0.113.7 "by one that has its name as another name"
+		ip link property del dev edge0 altname nosuch0
+	fi
 	bloom detect proven edge0
 	bloom detect proven edge0
 	is "$(get .proven detect proven)" '["edge0","nosuch0"]' "what is proven"

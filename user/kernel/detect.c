@@ -18,6 +18,7 @@
 #include "base/close_fd.h"
 #include "base/grow.h"
 #include "base/log.h"
+#include "base/other_name.h"
 #include "bpf/detect.h"
 #include "filter/build.h"
 #include "kernel/generation.h"
@@ -265,6 +266,14 @@ static int number_map(int map, const char *pin, const struct numbered *interface
 	return 0;
 }
 
+/* By its own name: others whoever has an interface gives it, also that of one that is away. */
+static unsigned int number_of(const char *name)
+{
+	char own[IF_NAMESIZE];
+
+	return is_other_name(name, own) ? 0 : if_nametoindex(name);
+}
+
 static int number_proven(int map, const struct proven *names, size_t n)
 {
 	struct numbered *there = calloc(n + 1, sizeof(*there));
@@ -272,7 +281,7 @@ static int number_proven(int map, const struct proven *names, size_t n)
 	int err;
 
 	for (size_t i = 0; there && i < n; i++) {
-		there[found] = (struct numbered){ if_nametoindex(names[i].name), 1 };
+		there[found] = (struct numbered){ number_of(names[i].name), 1 };
 		found += there[found].index != 0;
 	}
 	err = there ? number_map(map, PIN_PROVEN, there, found) : -ENOMEM;
