@@ -272,6 +272,15 @@ many_other_names() {
 	filters 0
 	filters 9
 	bloom status
+	"$XDP_BLOOM" doctor >out 2>err
+	grep -q " edge9 " out || fail "doctor says nothing of edge9: $(cat out)"
+	# One by tc is looked for where its interface has another name.
+	bloom attach edge9 --egress
+	renamed 9 8
+	bloom status
+	is "$(get '[.interfaces[]|select(.direction=="egress")|[.name,.gone]]' show)" '[["edge8",false]]' "what is renamed"
+	bloom detach edge8
+	passes_all 8
 }
 
 # It is remembered by a name that an interface gets later.

@@ -24,6 +24,7 @@
 #include <xdp/libxdp.h>
 
 #include "base/context.h"
+#include "base/interfaces.h"
 #include "base/log.h"
 #include "base/netlink.h"
 #include "filter/arrays.h"
@@ -384,7 +385,7 @@ WRAPPED(char *, if_indextoname, unsigned int index, char *name)
 	return is ? strcpy(name, is->name) : NULL;
 }
 
-WRAPPED(struct if_nameindex *, if_nameindex, void)
+WRAPPED(struct if_nameindex *, interfaces_all, void)
 {
 	struct if_nameindex *all = calloc(n_ifaces + 1, sizeof(*all));
 	unsigned int n = 0;
@@ -395,7 +396,7 @@ WRAPPED(struct if_nameindex *, if_nameindex, void)
 	return all;
 }
 
-WRAPPED(void, if_freenameindex, struct if_nameindex *all)
+WRAPPED(void, interfaces_free, struct if_nameindex *all)
 {
 	free(all);
 }

@@ -11,6 +11,7 @@
 
 #include "base/context.h"
 #include "base/grow.h"
+#include "base/interfaces.h"
 #include "base/lock.h"
 #include "base/log.h"
 #include "base/memory.h"
@@ -275,8 +276,8 @@ static struct settings given_settings(struct state *state)
 #define device_misses	   given_misses
 #define device_gone_round  given_round
 #define if_nametoindex	   given_index
-#define if_nameindex()	   given_names()
-#define if_freenameindex   given_names_end
+#define interfaces_all()   given_names()
+#define interfaces_free	   given_names_end
 #undef GROW
 #define GROW(array, n) (!world.no_room && ((array) = grow(array, n, sizeof(*(array)))))
 #include "observe/doctor.c"

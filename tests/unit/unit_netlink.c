@@ -9,6 +9,8 @@
 #include <unistd.h>
 
 #include "base/close_fd.h"
+#include "base/grow.h"
+#include "base/interfaces.h"
 #include "base/log.h"
 #include "base/netlink.h"
 #include "base/other_name.h"
@@ -143,6 +145,17 @@ static void *given_calloc(size_t n, size_t size)
 #define if_nametoindex(name)	   (!strcmp(name, "lan0") || !strcmp(name, "eth0") ? 7U : 0U)
 #define if_indextoname(index, own) ((index) == 7 ? strcpy(own, "eth0") : (index) == 1 ? strcpy(own, "lo") : NULL)
 #include "base/other_name.c"
+
+static bool no_text;
+
+static char *given_text(const char *text)
+{
+	return no_text ? NULL : strdup(text);
+}
+
+#define strdup given_text
+#include "base/interfaces.c"
+#undef strdup
 
 static void begins(void)
 {
@@ -394,6 +407,56 @@ static void all_links(void)
 	      "parts %x are asked for", parts);
 }
 
+static void put_named(bool apart, int ifindex, const char *name, uint16_t flags)
+{
+	struct nlmsghdr *m = put_message(apart, RTM_NEWLINK, flags, &(struct ifinfomsg){ .ifi_index = ifindex },
+					 sizeof(struct ifinfomsg));
+
+	nl_put_u32(m, IFLA_MTU, 1500);
+	nl_put(m, IFLA_IFNAME, strlen(name) + 1, name);
+	put_done(m);
+}
+
+static void interfaces_are(const char *wanted)
+{
+	struct if_nameindex *all;
+	char text[100] = "none";
+	size_t n = 0;
+
+	at = 0;
+	all = interfaces_all();
+	for (struct if_nameindex *i = all; i && i->if_index; i++)
+		n += (size_t)snprintf(text + n, sizeof(text) - n, "%u %s ", i->if_index, i->if_name);
+	if (!all)
+		snprintf(text, sizeof(text), "%s", strerror(errno));
+	CHECK(!strcmp(text, wanted) && !is_open, "'%s'", text);
+	interfaces_free(all);
+}
+
+/* Each once, though a dump comes twice, and behind one that is long. */
+static void every_interface(void)
+{
+	begins();
+	put_named(true, 1, "lo", NLM_F_DUMP_INTR);
+	put_named(false, 2, "eth0", 0);
+	put_end(true, NLMSG_DONE, 0);
+	put_named(true, 1, "lo", 0);
+	put_named(false, 3, "eth1", 0);
+	put_named(false, 4, "eth2", 0);
+	put_named(false, 5, "eth3", 0);
+	put_end(true, NLMSG_DONE, 0);
+	interfaces_are("1 lo 2 eth0 3 eth1 4 eth2 5 eth3 ");
+	no_text = true;
+	interfaces_are("Cannot allocate memory");
+	no_text = false;
+	begins();
+	put_named(true, 1, "lo", 0);
+	put_end(true, NLMSG_DONE, -EIO);
+	interfaces_are("Input/output error");
+	socket_err = EMFILE;
+	interfaces_are("Too many open files");
+}
+
 static void changes_meanwhile(void)
 {
 	const char *eight = "1 2 1 2 1 2 1 2 1 2 1 2 1 2 1 2 ";
@@ -643,6 +706,7 @@ int main(void)
 		{ "answers longer than usual", long_answers },
 		{ "an answer that is too long", too_long },
 		{ "all links", all_links },
+		{ "every interface", every_interface },
 		{ "what is asked", asks },
 		{ "what changes meanwhile is asked for again", changes_meanwhile },
 		{ "the first of them", first_of_them },

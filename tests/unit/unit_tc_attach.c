@@ -14,6 +14,7 @@
 
 #include "base/close_fd.h"
 #include "base/context.h"
+#include "base/interfaces.h"
 #include "base/log.h"
 #include "kernel/attachment.h"
 #include "kernel/host.h"
@@ -399,8 +400,8 @@ static int given_prog_query(int where, enum bpf_attach_type type, struct bpf_pro
 #define access			 given_access
 #define rename			 given_rename
 #define if_nametoindex		 given_nametoindex
-#define if_nameindex()		 given_nameindex()
-#define if_freenameindex	 given_freenameindex
+#define interfaces_all()	 given_nameindex()
+#define interfaces_free		 given_freenameindex
 #define pin_directory		 given_directory
 #define pin_next		 given_next
 #define bpf_link_create		 given_link_create

@@ -16,6 +16,7 @@
 
 #include "base/close_fd.h"
 #include "base/grow.h"
+#include "base/interfaces.h"
 #include "kernel/counters.h"
 #include "base/context.h"
 #include "base/label.h"
@@ -242,7 +243,7 @@ static int make_room(const struct context *context, const char *name, struct att
 
 static int because_no_interface(const char *name)
 {
-	struct if_nameindex *all = if_nameindex();
+	struct if_nameindex *all = interfaces_all();
 	struct nearest near = { .word = name };
 	const char *otherwise = "; 'ip link' shows those of this network namespace";
 
@@ -252,7 +253,7 @@ static int because_no_interface(const char *name)
 		otherwise = "; what 'ip link' shows behind '@' is no part of the name";
 	for (struct if_nameindex *i = all; i && i->if_index; i++)
 		nearest_try(&near, i->if_name);
-	if_freenameindex(all);
+	interfaces_free(all);
 	return because(-ENODEV, "%s: there is no such interface%s", name, nearest_text(&near, otherwise));
 }
 

@@ -10,6 +10,7 @@
 #include <xdp/libxdp.h>
 
 #include "base/close_fd.h"
+#include "base/interfaces.h"
 #include "base/log.h"
 #include "kernel/detect.h"
 #include "kernel/drivers.h"
@@ -295,11 +296,11 @@ unsigned int shared_where(unsigned int ifindex, __u32 id)
 
 	if (ifindex && (look_behind(ifindex, &wanted, &found, false) || found))
 		return ifindex;
-	all = if_nameindex();
+	all = interfaces_all();
 	for (struct if_nameindex *at = all; at && at->if_index && !where; at++)
 		if (at->if_index != ifindex && !look_behind(at->if_index, &wanted, &found, false) && found)
 			where = at->if_index;
-	if_freenameindex(all);
+	interfaces_free(all);
 	return where;
 }
 

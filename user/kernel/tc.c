@@ -10,6 +10,7 @@
 #include <bpf/libbpf.h>
 
 #include "base/close_fd.h"
+#include "base/interfaces.h"
 #include "base/log.h"
 #include "kernel/attachment.h"
 #include "kernel/host.h"
@@ -256,7 +257,7 @@ static int filter_where(const struct context *context, const struct attachment *
 	if (err)
 		return err;
 	skip = lost.n;
-	all = if_nameindex();
+	all = interfaces_all();
 	err = all ? 0 : -errno;
 	for (struct if_nameindex *i = all; i && i->if_index && !*where && !err; i++) {
 		__u32 is;
@@ -270,7 +271,7 @@ static int filter_where(const struct context *context, const struct attachment *
 			*where = i->if_index;
 	}
 	if (all)
-		if_freenameindex(all);
+		interfaces_free(all);
 	return err;
 }
 

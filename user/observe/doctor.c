@@ -11,6 +11,7 @@
 
 #include "base/context.h"
 #include "base/grow.h"
+#include "base/interfaces.h"
 #include "base/lock.h"
 #include "base/state_path.h"
 #include "base/label.h"
@@ -440,7 +441,7 @@ void doctor(const struct context *context, char *const *names, int n, struct fin
 	look_at_state(context, &host, &kept, &kept_n, found);
 	for (int i = 0; i < n; i++)
 		look_at(context, &host, names[i], find_kept(kept, kept_n, names[i]), frags, try, false, found);
-	all = n ? NULL : if_nameindex();
+	all = n ? NULL : interfaces_all();
 	for (struct if_nameindex *i = all; i && i->if_index; i++) {
 		const struct interface_info *is = find_kept(kept, kept_n, i->if_name);
 
@@ -453,7 +454,7 @@ void doctor(const struct context *context, char *const *names, int n, struct fin
 	if (!n)
 		look_at_ports(context, found);
 	if (all)
-		if_freenameindex(all);
+		interfaces_free(all);
 	free(kept);
 	sort(found);
 }
