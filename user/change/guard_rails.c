@@ -193,13 +193,17 @@ static bool is_much(double granted, double after, double most)
 	return after > most && (granted <= most || after > granted * BREATH);
 }
 
+/* Of what is counted by a rate, reserved ranges and all; or of what stands for more than there is. */
+static double percent(double part, double all)
+{
+	return part < all ? 100 * part / all : 100;
+}
+
 static int check_share(const char *what, double granted, double after, double most, double all, const char *family)
 {
-	if (after > all)
-		after = all; /* counted by a rate, reserved ranges and all */
-	if (!is_much(granted, after, most))
+	if (!is_much(granted, after > all ? all : after, most))
 		return 0;
-	return guard_because("%s %.0f %% of all %s addresses; --force or --wide loads it", what, 100 * after / all,
+	return guard_because("%s %.0f %% of all %s addresses; --force or --wide loads it", what, percent(after, all),
 			     family);
 }
 
@@ -241,8 +245,8 @@ int guard_share(const char *what, struct amounts granted, struct amounts after)
 {
 	struct ranges open = RANGES_EMPTY;
 	int err = open_space(&open) ?:
-		  check_share(what, granted.v4, after.v4, MOST4, (double)ranges_count4(&open), "IPv4") ?:
-		  check_share(what, granted.v6, after.v6, MOST6, (double)ranges_count6(&open), "IPv6");
+		  check_share(what, granted.v6, after.v6, MOST6, (double)ranges_count6(&open), "IPv6") ?:
+		  check_share(what, granted.v4, after.v4, MOST4, (double)ranges_count4(&open), "IPv4");
 
 	ranges_free(&open);
 	return err;
@@ -303,7 +307,7 @@ static int check_live(double after, double most, double all, const char *family)
 		return 0;
 	return guard_because(
 		"live bans would be of %.0f %% of all %s addresses; add bans so many, or a list with --wide",
-		100 * after / all, family);
+		percent(after, all), family);
 }
 
 int guard_live(const struct ranges *after)
@@ -312,7 +316,7 @@ int guard_live(const struct ranges *after)
 	int err = is_narrow(after) ? 0 : open_space(&open) ?: ranges_intersect(&is, after, &open);
 	struct amounts all = plainly(&open), banned = amounts_of(&is);
 
-	err = err ?: check_live(banned.v4, MOST4, all.v4, "IPv4") ?: check_live(banned.v6, MOST6, all.v6, "IPv6");
+	err = err ?: check_live(banned.v6, MOST6, all.v6, "IPv6") ?: check_live(banned.v4, MOST4, all.v4, "IPv4");
 	ranges_free(&open);
 	ranges_free(&is);
 	return err;
@@ -324,7 +328,7 @@ static int check_open(double before, double after, double most, double all, cons
 		return 0;
 	return guard_because("of %.0f %% of all %s addresses nothing would be dropped any more, whatever lists say;"
 			     " --force allows it",
-			     100 * after / all, family);
+			     percent(after, all), family);
 }
 
 int guard_allows(const struct ranges *before, const struct ranges *after)
@@ -337,8 +341,8 @@ int guard_allows(const struct ranges *before, const struct ranges *after)
 	struct amounts all = plainly(&open), old = amounts_of(&was), new = amounts_of(&is);
 
 	err = err ?:
-	      check_open(old.v4, new.v4, MOST4, all.v4, "IPv4") ?:
-	      check_open(old.v6, new.v6, MOST6, all.v6, "IPv6");
+	      check_open(old.v6, new.v6, MOST6, all.v6, "IPv6") ?:
+	      check_open(old.v4, new.v4, MOST4, all.v4, "IPv4");
 	ranges_free(&open);
 	ranges_free(&was);
 	ranges_free(&is);

@@ -40,6 +40,7 @@ struct route_source {
 	bool running, locked;
 	pthread_mutex_t lock; /* for what follows */
 	struct route_table table;
+	struct route other; /* one of another type, where there are others */
 	unsigned int readings;
 	uint64_t elsewhere; /* how often something changed that may be another's gateway */
 	int err;
@@ -48,8 +49,7 @@ struct route_source {
 	bool gap, maybe; /* something was lost; or may have changed without a word */
 	bool full;	 /* the kernel drops notices, and does not say it again, until all that wait are read */
 	bool by_nexthop; /* such routes were seen: they may become blackholes, too */
-	bool others;	 /* routes of other types were seen in the table: */
-	struct route other;
+	bool others;	 /* routes of other types were seen in the table */
 	int64_t read_at; /* ms, when all is read again */
 	int64_t read_end, took;
 };
