@@ -38,8 +38,7 @@ static const char *read_port(struct fleet_url *url, const char *text)
 		return NULL;
 	}
 	port = strtol(text + 1, &end, 10);
-	if (*text != ':' || text[1] < '0' || text[1] > '9' || (*end && strcmp(end, "/") != 0) || port < 1 ||
-	    port > 65535)
+	if (*text != ':' || text[1] < '0' || (*end && strcmp(end, "/") != 0) || port < 1 || port > 65535)
 		return "behind the server stands at most a port, as in redis://redis.example:6379";
 	snprintf(url->port, sizeof(url->port), "%ld", port);
 	return NULL;
