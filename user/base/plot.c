@@ -25,7 +25,7 @@ static double x_at(const struct plot *p, int column)
 /* Rows count from the top, where the rate is 1; one that is not in the picture is rows. */
 static int row_of(const struct canvas *c, double y)
 {
-	double row = y > 0 ? -log10(y) / c->decades * c->rows : c->rows;
+	double row = -log10(y) / c->decades * c->rows; /* of 0 infinite, and of less no number */
 
 	return row < 0 ? 0 : row < c->rows ? (int)row : c->rows;
 }
