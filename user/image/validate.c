@@ -71,7 +71,10 @@ static bool are_seeds(const struct hash_seeds *s)
 	return s->mul1 & s->mul2 & s->mul3 & 1;
 }
 
-/* roster4_vacant() finds something in any bucket: nearly at once under seeds that were drawn. */
+/*
+ * roster4_vacant() finds something in any bucket: nearly at once under seeds that were drawn. One of codes has fewer
+ * addresses than are tried.
+ */
 static bool has_vacant(const struct generation *g, __u64 at)
 {
 	__u32 addr = 0;
@@ -83,11 +86,8 @@ static bool has_vacant(const struct generation *g, __u64 at)
 
 static bool are_roster_seeds(const struct generation *g)
 {
-	struct roster_choice zero;
+	struct roster_choice zero = choose4(g, 0);
 
-	if (keeps_codes4(g))
-		return true;
-	zero = choose4(g, 0);
 	return has_vacant(g, zero.first) && has_vacant(g, zero.second);
 }
 
