@@ -457,6 +457,14 @@ static void not_watched(void)
 	after(60000);
 }
 
+/* As long as the name of a list may be. */
+static void long_name(void)
+{
+	files[0].list = "a23456789-b23456789-c23456789-d23456789-e23456789-f23456789-123";
+	files[0].unwatched = true;
+	follows();
+}
+
 static void each_fails(void)
 {
 	static const char *const each[] = { "sources", "calloc", "malloc" };
@@ -525,9 +533,11 @@ static void all_the_time(void)
 static void word_for_word(void)
 {
 	static const struct scene scenes[] = {
-		{ "versions", versions },	{ "as it is written", written }, { "not seen", not_seen },
-		{ "to nowhere", to_nowhere },	{ "several", several },		 { "lines that failed", failed_lines },
-		{ "not watched", not_watched }, { "each fails", each_fails },	 { "all the time", all_the_time },
+		{ "versions", versions },	{ "as it is written", written },
+		{ "not seen", not_seen },	{ "to nowhere", to_nowhere },
+		{ "several", several },		{ "lines that failed", failed_lines },
+		{ "not watched", not_watched }, { "a long name", long_name },
+		{ "each fails", each_fails },	{ "all the time", all_the_time },
 	};
 
 	shows_scenes(&shows, scenes, sizeof(scenes) / sizeof(scenes[0]), anew);
