@@ -376,8 +376,21 @@ static void bridge(void)
 	commit();
 }
 
+/* What was there before is not given back. */
+static void compare_nothing(void)
+{
+	struct ports_kept kept = { 0 };
+	struct port_of *ports = kernel_has;
+	struct ports_due *due = (void *)kernel_has;
+	size_t n = 1;
+	int err = ports_compare(&kept, &ports, &due, &n);
+
+	CHECK(!err && !ports && !due && !n, "%d: something is due", err);
+}
+
 static void come_and_go(void)
 {
+	compare_nothing();
 	settle("nothing is followed");
 	bridge();
 	settle("two are there");
