@@ -76,6 +76,7 @@ static void as_many_pieces(void)
 			set_of(&set, 9 * n, n);
 			ENOUGH(!put(s, "one", LIST_BAN, &set));
 			CHECK(!state_list_set(s, "one", &is) && ranges_equal(&set, &is), "%u ranges are others", n);
+			CHECK(is.room4 >= is.n4 && is.room6 >= is.n6, "%u ranges have less room", n);
 			CHECK(number(s, "SELECT count(*) FROM chunk WHERE family = 6") == (int)(n + 2) / 3,
 			      "%u ranges of IPv6 in %d pieces", n,
 			      number(s, "SELECT count(*) FROM chunk WHERE family = 6"));
