@@ -860,8 +860,11 @@ static void said_steps(void)
 	}
 	/* One of before there were fleets. */
 	open_state();
+	ENOUGH(!state_run(state, "UPDATE said SET due = NULL"));
+	take_rows(&before);
 	state->version = VERSION_FLEET - 1;
 	print_all_said();
+	STEP(state_said_give_due(state, 1));
 	STEP(state_said_clear(state));
 	STEP(state_said_expire(state, INT64_MAX));
 	close_state();
