@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The table of verbs: where each may stand, what is recorded of it, how many operands it takes, and what each option
- * takes. */
+/* The table of verbs: where each may stand, what is recorded of it, how many operands it takes, what each option takes,
+ * and the help that is made of it. */
 #include <stdlib.h>
 
 #include "shown.h"
@@ -75,11 +75,21 @@ static void what_each_option_takes(void)
 	}
 }
 
+/* Without options, with many, and of two of one name. */
+static void help_of_some(void)
+{
+	static const char *const each[] = { "state", "tune", "load" };
+
+	for (size_t i = 0; i < sizeof(each) / sizeof(each[0]); i++)
+		CHECK(!verb_help(each[i]), "%s: it is not printed", each[i]);
+}
+
 static void word_for_word(void)
 {
 	static const struct scene scenes[] = {
 		{ "verbs", where_each_may_stand },
 		{ "options", what_each_option_takes },
+		{ "help", help_of_some },
 	};
 
 	shows_scenes(&shows, scenes, sizeof(scenes) / sizeof(scenes[0]), NULL);
