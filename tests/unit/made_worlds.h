@@ -63,6 +63,7 @@ static const char *const frames[] = {
 	"e86dd 6:0",
 	"e86dd s2001:db8:5::5 6:17 p9:53",
 	"e86dd d2001:db8:cb::9 6:17 p9:53",
+	"e86dd d2003:db8:cb::9 6:17 p9:53",
 	"e86dd d2001:db8:cb:1::9 6:6 T2:9:53",
 	"e86dd s2001:db8:6::6 6:58 z8",
 	"e86dd s2001:db8:7::7 6:6 T2:9:80",
