@@ -224,7 +224,7 @@ refuses_wide_lists() {
 refuses_more_let_through() {
 	local kind
 
-	printf '45.0.0.%d\n' {1..50} >drop
+	printf '45.0.%s\n' {0,1}.{1..200} >drop
 	bloom load drop drop
 	for kind in allow trust; do
 		# What people have: private addresses, and as much as a provider's.
@@ -238,9 +238,12 @@ refuses_more_let_through() {
 		refused "list '$kind': it ${kind}s all of 64.0.0.0/3, which is very wide" load $kind friends --if-changed
 		refused "list '$kind': it gained" load $kind friends --if-changed --wide
 		printf '203.0.113.%d\n' 1 2 3 | cat - drop >friends
-		refused "list '$kind': it gained 1667 % IPv4 addresses; --force or --big-change loads it" \
+		refused "list '$kind': it gained 13333 % IPv4 addresses; --force or --big-change loads it" \
 			load $kind friends --if-changed
 		verdicts 45.0.0.1=drop
+		# Who has another address, and others beside him.
+		printf '203.0.113.%d\n' {4..9} >moved
+		bloom load $kind moved
 		bloom load $kind friends --big-change
 		accepted "hand4 = 1, day4 = 1"
 		printf '203.0.%d.0/24\n' {1..200} >>friends

@@ -490,9 +490,11 @@ static int given_wide(enum list_kind kind, const char *name, const struct ranges
 		    granted.v6, kind == LIST_BAN ? "" : ", for ", kind == LIST_BAN ? "" : list_kind_names[kind]);
 }
 
-static int given_guard_change(const char *name, const struct ranges *before, const struct ranges *after)
+static int given_guard_change(enum list_kind kind, const char *name, const struct ranges *before,
+			      const struct ranges *after)
 {
-	return step("is %s another? %llu to %llu", name, count(before), count(after));
+	return step("is %s another? %llu to %llu%s%s", name, count(before), count(after),
+		    kind == LIST_BAN ? "" : ", for ", kind == LIST_BAN ? "" : list_kind_names[kind]);
 }
 
 static int given_growth(const char *name, const struct accepted *a, const struct ranges *after)

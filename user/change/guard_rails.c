@@ -61,9 +61,12 @@ int guard_apply_bogons(struct ranges *set, enum bogons choice, bool *found)
 /* A /16 and a /32, as one network has them, for a list that had none of the family. */
 #define FIRST4 0x1p16
 #define FIRST6 0x1p96
-/* 64:ff9b::/47, where each address stands for one of IPv4, behind a NAT64 or a SIIT. */
+/* A /24 and a /48, which anybody may have. */
+#define FEW4 0x1p8
+#define FEW6 0x1p80
+/* 64:ff9b::/96, where each address stands for one of IPv4, behind a NAT64 or a SIIT. */
 #define NAT64	   ((ip6)0x64ff9b << 96)
-#define NAT64_LAST (NAT64 | (((ip6)1 << 81) - 1))
+#define NAT64_LAST (NAT64 | UINT32_MAX)
 
 static bool stands_for_ipv4(struct addr first, unsigned int length)
 {
@@ -137,13 +140,10 @@ int guard_exception(struct addr first, unsigned int length)
 /* Where other machines are: banning the rest locks out no one. */
 static int open_space(struct ranges *open)
 {
-	static const char *const others[] = { "0.0.0.0/0", "2000::/3", "64:ff9b::/47" };
-	static const char reserved[] = "240.0.0.0/4";
+	static const char *const others[] = { "0.0.0.0/0", "2000::/3" }, reserved[] = "240.0.0.0/4";
 	struct ranges all = RANGES_EMPTY, closed = RANGES_EMPTY;
-	int err = add_text(&closed, reserved);
+	int err = add_text(&all, others[0]) ?: add_text(&all, others[1]) ?: add_text(&closed, reserved);
 
-	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]) && !err; i++)
-		err = add_text(&all, others[i]);
 	for (size_t i = 0; i < bogon_table_n && !err; i++)
 		err = add_text(&closed, bogon_table[i].prefix);
 	err = err ?: ranges_finish(&all) ?: ranges_finish(&closed) ?: ranges_subtract(open, &all, &closed);
@@ -193,60 +193,33 @@ static bool is_much(double granted, double after, double most)
 	return after > most && (granted <= most || after > granted * BREATH);
 }
 
-/* Of what is counted by a rate, reserved ranges and all; or of what stands for more than there is. */
-static double percent(double part, double all)
-{
-	return part < all ? 100 * part / all : 100;
-}
-
 static int check_share(const char *what, double granted, double after, double most, double all, const char *family)
 {
-	if (!is_much(granted, after > all ? all : after, most))
+	if (after > all)
+		after = all; /* counted by a rate, reserved ranges and all */
+	if (!is_much(granted, after, most))
 		return 0;
-	return guard_because("%s %.0f %% of all %s addresses; --force or --wide loads it", what, percent(after, all),
+	return guard_because("%s %.0f %% of all %s addresses; --force or --wide loads it", what, 100 * after / all,
 			     family);
-}
-
-static double behind_nat64(const struct ranges *set)
-{
-	double n = 0;
-
-	for (size_t i = 0; i < set->n6 && set->v6[i].lo <= NAT64_LAST; i++) {
-		ip6 lo = set->v6[i].lo > NAT64 ? set->v6[i].lo : NAT64;
-		ip6 hi = set->v6[i].hi < NAT64_LAST ? set->v6[i].hi : NAT64_LAST;
-
-		n += hi >= lo ? (double)(hi - lo) + 1 : 0;
-	}
-	return n;
-}
-
-static struct amounts plainly(const struct ranges *set)
-{
-	return (struct amounts){ (double)ranges_count4(set), (double)ranges_count6(set) };
-}
-
-static struct amounts amounts_of(const struct ranges *set)
-{
-	struct amounts is = plainly(set);
-
-	is.v4 += behind_nat64(set);
-	return is;
 }
 
 /* Most lists ban less in all than one prefix may. */
 static bool is_narrow(const struct ranges *set)
 {
-	struct amounts is = amounts_of(set);
+	return ranges_count4(set) <= UINT32_MAX >> WIDEST4 && ranges_count6(set) <= ~(ip6)0 >> WIDEST6;
+}
 
-	return is.v4 <= UINT32_MAX >> WIDEST4 && is.v6 <= (double)(~(ip6)0 >> WIDEST6);
+static struct amounts amounts_of(const struct ranges *set)
+{
+	return (struct amounts){ (double)ranges_count4(set), (double)ranges_count6(set) };
 }
 
 int guard_share(const char *what, struct amounts granted, struct amounts after)
 {
 	struct ranges open = RANGES_EMPTY;
 	int err = open_space(&open) ?:
-		  check_share(what, granted.v6, after.v6, MOST6, (double)ranges_count6(&open), "IPv6") ?:
-		  check_share(what, granted.v4, after.v4, MOST4, (double)ranges_count4(&open), "IPv4");
+		  check_share(what, granted.v4, after.v4, MOST4, (double)ranges_count4(&open), "IPv4") ?:
+		  check_share(what, granted.v6, after.v6, MOST6, (double)ranges_count6(&open), "IPv6");
 
 	ranges_free(&open);
 	return err;
@@ -307,16 +280,16 @@ static int check_live(double after, double most, double all, const char *family)
 		return 0;
 	return guard_because(
 		"live bans would be of %.0f %% of all %s addresses; add bans so many, or a list with --wide",
-		percent(after, all), family);
+		100 * after / all, family);
 }
 
 int guard_live(const struct ranges *after)
 {
 	struct ranges open = RANGES_EMPTY, is = RANGES_EMPTY;
 	int err = is_narrow(after) ? 0 : open_space(&open) ?: ranges_intersect(&is, after, &open);
-	struct amounts all = plainly(&open), banned = amounts_of(&is);
+	struct amounts all = amounts_of(&open), banned = amounts_of(&is);
 
-	err = err ?: check_live(banned.v6, MOST6, all.v6, "IPv6") ?: check_live(banned.v4, MOST4, all.v4, "IPv4");
+	err = err ?: check_live(banned.v4, MOST4, all.v4, "IPv4") ?: check_live(banned.v6, MOST6, all.v6, "IPv6");
 	ranges_free(&open);
 	ranges_free(&is);
 	return err;
@@ -328,7 +301,7 @@ static int check_open(double before, double after, double most, double all, cons
 		return 0;
 	return guard_because("of %.0f %% of all %s addresses nothing would be dropped any more, whatever lists say;"
 			     " --force allows it",
-			     percent(after, all), family);
+			     100 * after / all, family);
 }
 
 int guard_allows(const struct ranges *before, const struct ranges *after)
@@ -338,38 +311,72 @@ int guard_allows(const struct ranges *before, const struct ranges *after)
 			  ? 0
 			  : open_space(&open) ?: ranges_intersect(&was, before, &open) ?:
 			    ranges_intersect(&is, after, &open);
-	struct amounts all = plainly(&open), old = amounts_of(&was), new = amounts_of(&is);
+	struct amounts all = amounts_of(&open), old = amounts_of(&was), new = amounts_of(&is);
 
 	err = err ?:
-	      check_open(old.v6, new.v6, MOST6, all.v6, "IPv6") ?:
-	      check_open(old.v4, new.v4, MOST4, all.v4, "IPv4");
+	      check_open(old.v4, new.v4, MOST4, all.v4, "IPv4") ?:
+	      check_open(old.v6, new.v6, MOST6, all.v6, "IPv6");
 	ranges_free(&open);
 	ranges_free(&was);
 	ranges_free(&is);
 	return err;
 }
 
-static int halved(const char *name, double before, double after, double kept, double first, const char *family)
-{
-	double gone = before - kept, come = after - kept;
+struct change_of {
+	const char *list, *family;
+	double before, after, kept;
+	double first;  /* so many may come where there were none */
+	double beside; /* and so many beside half of what there was */
+	bool may_shrink;
+};
 
-	if (before == 0 && come > first)
+static int check_change(const struct change_of *c)
+{
+	double gone = c->before - c->kept, come = c->after - c->kept;
+
+	if (c->before == 0 && come > c->first)
 		return guard_because("list '%s': it had no %s addresses, and now has %.3g; --force or --big-change"
 				     " loads it",
-				     name, family, come);
-	if (before == 0)
+				     c->list, c->family, come);
+	if (c->before == 0)
 		return 0;
-	if (gone > before / 2)
+	if (gone > c->before / 2 && !c->may_shrink)
 		return guard_because("list '%s': it lost %.0f %% of its %s addresses; --force or --big-change loads it",
-				     name, 100 * gone / before, family);
-	if (come > before / 2)
+				     c->list, 100 * gone / c->before, c->family);
+	if (come > c->before / 2 + c->beside)
 		return guard_because("list '%s': it gained %.0f %% %s addresses; --force or --big-change loads it",
-				     name, 100 * come / before, family);
+				     c->list, 100 * come / c->before, c->family);
 	return 0;
 }
 
-int guard_change(const char *name, const struct ranges *before, const struct ranges *after)
+static double behind_nat64(const struct ranges *set)
 {
+	double n = 0;
+
+	for (size_t i = 0; i < set->n6 && set->v6[i].lo <= NAT64_LAST; i++) {
+		ip6 lo = set->v6[i].lo > NAT64 ? set->v6[i].lo : NAT64;
+		ip6 hi = set->v6[i].hi < NAT64_LAST ? set->v6[i].hi : NAT64_LAST;
+
+		n += hi >= lo ? (double)(hi - lo) + 1 : 0;
+	}
+	return n;
+}
+
+/* As IPv6 it is next to nothing, and all of IPv4 to a machine that has IPv6 alone. */
+static int check_nat64(const char *list, const struct ranges *kept, const struct ranges *after)
+{
+	double come = behind_nat64(after) - behind_nat64(kept);
+
+	return come > FIRST4 ? guard_because("list '%s': it gained %.3g addresses of 64:ff9b::/96, behind which is"
+					     " IPv4; --force or --big-change loads it",
+					     list, come)
+			     : 0;
+}
+
+/* Who is let through has a new address now and then, and others beside him; and is taken out. */
+int guard_change(enum list_kind kind, const char *name, const struct ranges *before, const struct ranges *after)
+{
+	bool bans = kind != LIST_ALLOW && kind != LIST_TRUST;
 	struct amounts was = amounts_of(before), is = amounts_of(after), both;
 	struct ranges kept = RANGES_EMPTY;
 	int err;
@@ -380,8 +387,9 @@ int guard_change(const char *name, const struct ranges *before, const struct ran
 	err = ranges_intersect(&kept, before, after);
 	both = amounts_of(&kept);
 	err = err ?:
-	      halved(name, was.v4, is.v4, both.v4, FIRST4, "IPv4") ?:
-	      halved(name, was.v6, is.v6, both.v6, FIRST6, "IPv6");
+	      check_change(&(struct change_of){ name, "IPv4", was.v4, is.v4, both.v4, FIRST4, bans ? 0 : FEW4, !bans }) ?:
+	      check_change(&(struct change_of){ name, "IPv6", was.v6, is.v6, both.v6, FIRST6, bans ? 0 : FEW6, !bans }) ?:
+	      check_nat64(name, &kept, after);
 	ranges_free(&kept);
 	return err;
 }

@@ -451,7 +451,7 @@ static int ask_guard(struct load *l)
 	if (!err && kind != LIST_SHADOW && !o->force && !o->wide)
 		err = guard_wide(kind, l->name, &l->before, &l->out->set, l->accepted.wide);
 	if (!err && l->out->replaces && !o->force && !o->big_change)
-		err = guard_change(l->name, &l->before, &l->out->set);
+		err = guard_change(kind, l->name, &l->before, &l->out->set);
 	if (!err && l->accepted.known && !o->force && !o->big_change)
 		err = guard_growth(l->name, &l->accepted, &l->out->set);
 	return err;
