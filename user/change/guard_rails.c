@@ -118,12 +118,13 @@ int guard_typed(struct addr first, unsigned int length)
 
 int guard_told(struct addr first, unsigned int length)
 {
+	int err = guard_prefix(first, length) ?: guard_source(first, length, source_is_shared(first), "");
 	char text[PREFIX_TEXT_MAX];
 
 	/* Of what stands for IPv4 nobody adds up the pieces. */
-	if (stands_for_ipv4(first, length) && length < 96 + 24)
+	if (!err && stands_for_ipv4(first, length) && length < 96 + 24)
 		return guard_because("%s is very wide", prefix_text(text, first, (int)length));
-	return guard_prefix(first, length) ?: guard_source(first, length, source_is_shared(first), "");
+	return err;
 }
 
 int guard_exception(struct addr first, unsigned int length)
