@@ -207,8 +207,13 @@ static bool planned(struct generation *g, const struct owned *owned)
 
 static bool found(const struct generation *g, uint32_t addr)
 {
-	if (keeps_codes4(g))
-		return decide_codes4(g, addr) & ANSWER_DROP;
+	__u32 answer;
+
+	if (keeps_codes4(g)) {
+		answer = decide_codes4(g, addr);
+		CHECK(ANSWER_STAGE(answer) == STAGE_ROSTER, "%08x: its answer is %#x", addr, answer);
+		return answer & ANSWER_DROP;
+	}
 	return decide_roster4(g, hash_more(g->hash, hash_ipv4(g->hash, addr)), addr);
 }
 
