@@ -91,6 +91,9 @@ struct socket_is {
 	size_t cut;
 };
 
+/* Who has come to it has been accepted by nobody. */
+enum { NOT_ACCEPTED = 40099 };
+
 static const struct socket_is *sockets;
 static size_t n_sockets;
 
@@ -123,8 +126,10 @@ static void give(netlink_each_fn *each, void *arg, const struct socket_is *is)
 	d->idiag_state = (uint8_t)is->state;
 	d->id.idiag_sport = htons((uint16_t)is->port);
 	d->id.idiag_dport = htons((uint16_t)is->peer_port);
-	if (!is->cut)
+	if (!is->cut) {
 		d->idiag_uid = is->uid;
+		d->idiag_inode = is->port != NOT_ACCEPTED;
+	}
 	if (is->peer && !addr_parse(is->peer, strlen(is->peer), &peer)) {
 		if (is->family == AF_INET6 && peer.family == 4)
 			peer.num |= (ip6)0xffff << 32;
@@ -377,7 +382,9 @@ static const struct socket_is many[] = {
 	{ AF_INET, IPPROTO_TCP, TCP_ESTABLISHED, "192.0.2.17", 179, 40008, 105, 0 },
 	{ AF_INET, IPPROTO_TCP, TCP_ESTABLISHED, "192.0.2.18", 40009, 179, 105, 0 }, /* it came to us */
 	{ AF_INET, IPPROTO_TCP, TCP_ESTABLISHED, "192.0.2.14", 53, 22, 0, 0 },	     /* comes to us, from that port */
-	{ AF_INET, IPPROTO_TCP, TCP_ESTABLISHED, "192.0.2.15", 853, 40005, 0, 4 },   /* cut off */
+	{ AF_INET, IPPROTO_TCP, TCP_ESTABLISHED, "192.0.2.19", 53, NOT_ACCEPTED, 0,
+	  0 },									   /* and to a person's listener */
+	{ AF_INET, IPPROTO_TCP, TCP_ESTABLISHED, "192.0.2.15", 853, 40005, 0, 4 }, /* cut off */
 	{ AF_UNIX, IPPROTO_TCP, TCP_ESTABLISHED, "192.0.2.16", 853, 40006, 0, 0 },
 	{ AF_INET, IPPROTO_UDP, TCP_ESTABLISHED, "192.0.2.20", 53, 40000, 101, 0 },
 	{ AF_INET6, IPPROTO_UDP, TCP_ESTABLISHED, "2001:db8::20", 123, 40001, 0, 0 },

@@ -62,7 +62,8 @@ static int take(struct people *p, const struct connection *c)
 
 static const char *server_of(const struct people *p, const struct inet_diag_msg *m, unsigned int port)
 {
-	if (m->idiag_uid >= PEOPLE)
+	/* What nobody has accepted yet is nobody's, and has come to us: older kernels call it root's. */
+	if (m->idiag_uid >= PEOPLE || !m->idiag_inode)
 		return NULL;
 	/* Who comes to us says by that nothing of who he is. */
 	if (port == 179 && !p->udp)
