@@ -23,7 +23,7 @@ static int fails;	       /* these calls, */
 static int after;	       /* when so many of them have succeeded */
 static size_t some = IN_BYTES; /* as many bytes are read at once */
 static bool endless;
-static atomic_bool waits;		 /* nothing is read yet */
+static atomic_bool waits;		 /* nothing is asked for yet */
 static uint64_t half = LIST_PACKED_MOST; /* of what is free */
 static atomic_uint reads;
 static atomic_int held; /* memory, streams and threads */
@@ -35,11 +35,7 @@ static bool works(int what)
 
 static ssize_t given_read(int fd, void *to, size_t n)
 {
-	ssize_t got;
-
-	while (waits)
-		sched_yield();
-	got = read(endless ? -1 : fd, to, n < some ? n : some) + (endless && reads < 1000000 ? 2 : 0);
+	ssize_t got = read(endless ? -1 : fd, to, n < some ? n : some) + (endless && reads < 1000000 ? 2 : 0);
 
 	reads++;
 	errno = got < 0 ? errno : EINVAL; /* what is not asked for means nothing */
@@ -99,9 +95,21 @@ static size_t given_pack(ZSTD_CCtx *stream, ZSTD_outBuffer *out, ZSTD_inBuffer *
 	return works(PACK) ? ZSTD_compressStream2(stream, out, in, end) : (size_t)-1;
 }
 
+static void *(*packs)(void *);
+
+static void *begins(void *arg)
+{
+	while (waits)
+		sched_yield();
+	return packs(arg);
+}
+
 static int given_thread(pthread_t *thread, const pthread_attr_t *how, void *(*run)(void *), void *arg)
 {
-	int err = works(THREAD) ? pthread_create(thread, how, run, arg) : EAGAIN;
+	int err;
+
+	packs = run;
+	err = works(THREAD) ? pthread_create(thread, how, begins, arg) : EAGAIN;
 
 	held += !err;
 	return err;
