@@ -141,6 +141,8 @@ static void many_shapes(void)
 				return;
 	}
 	CHECK(!codes4_shape(BUCKETS_LEAST - 2) && !codes4_shape(1), "so few buckets have a shape");
+	/* 255 times as many are all addresses but one, which has a code, too. */
+	CHECK(CODES4_SHARE(codes4_shape(16843009)) == 256, "the last address has no code");
 }
 
 /* Of all codes of a bucket each means another address, or none; and it is that bucket's. */
