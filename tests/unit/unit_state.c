@@ -692,6 +692,16 @@ static void number_of_bans(void)
 	by_another_version("UPDATE setting SET value = value + 1 WHERE name = 'bans';"
 			   "UPDATE setting SET value = value - 1 WHERE name = 'edits'");
 	CHECK(faults_found() == 1, "a wrong number is not found");
+	first = opened(true);
+	CHECK(first && !state_set(first, SETTING_EDITS, 0) && !state_commit(first), "not set");
+	state_close(first);
+	CHECK(faults_found() == 1, "the number was counted where nothing asks for it");
+	first = opened(true);
+	CHECK(first && !state_set(first, SETTING_GENERATION, state_setting(first, SETTING_GENERATION, 0) + 1) &&
+		      !state_set(first, SETTING_EDITS, 2) && !state_commit(first),
+	      "no new generation");
+	state_close(first);
+	CHECK(!faults_found(), "a new generation has a wrong number still");
 }
 
 static void turn_numbers(char *bytes, size_t n, size_t of)
