@@ -17,6 +17,8 @@
 #include "bpf/decide.h"
 #include "kernel/ask.h"
 #include "kernel/detect.h"
+#include "kernel/detect_in_force.h"
+#include "kernel/detect_seen.h"
 #include "kernel/generation.h"
 #include "kernel/counters.h"
 #include "kernel/live.h"

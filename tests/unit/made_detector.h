@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * A detector in a kernel that is memory (made_maps.h), and one in force that has seen somebody: what units of
- * kernel/detect.c, which is included here, have their scenarios begin with.
+ * kernel/detect*.c, which are included here, have their scenarios begin with.
  */
 #ifndef MADE_DETECTOR_H
 #define MADE_DETECTOR_H
@@ -17,6 +17,9 @@
 #include "bpf/detect.h"
 #include "filter/build.h"
 #include "kernel/detect.h"
+#include "kernel/detect_in_force.h"
+#include "kernel/detect_maps.h"
+#include "kernel/detect_seen.h"
 #include "kernel/generation.h"
 #include "kernel/live.h"
 #include "sets/ranges.h"
@@ -276,7 +279,11 @@ static void put_value(const struct made_map *map, const void *value)
 #define malloc			     given_malloc
 #define warn			     given_warn
 
+#include "kernel/detect_maps.c"
+
 #include "kernel/detect.c"
+#include "kernel/detect_in_force.c"
+#include "kernel/detect_seen.c"
 
 #undef mmap
 #undef munmap

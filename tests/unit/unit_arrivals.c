@@ -12,7 +12,7 @@
 #include "base/netlink.h"
 #include "base/ports.h"
 #include "kernel/attach.h"
-#include "kernel/detect.h"
+#include "kernel/detect_in_force.h"
 #include "kernel/dispatcher.h"
 #include "kernel/port.h"
 #include "kernel/scopes.h"

@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "kernel/detect.h"
+#include "kernel/detect_seen.h"
 #include "kernel/live.h"
 #include "observe/attack_kind.h"
 #include "observe/detector.h"

@@ -8,7 +8,7 @@
 
 #include <time.h>
 
-#include "kernel/detect.h"
+#include "kernel/detect_seen.h"
 #include "made_networks.h"
 #include "state/bans.h"
 #include "state/members.h"

@@ -13,7 +13,7 @@
 #include "bpf/detect.h"
 #include "change/change.h"
 #include "filter/limits.h"
-#include "kernel/detect.h"
+#include "kernel/detect_seen.h"
 #include "kernel/root.h"
 #include "observe/top_screen.h"
 #include "typed.h"

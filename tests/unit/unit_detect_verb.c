@@ -15,6 +15,7 @@
 #include "change/jail.h"
 #include "kernel/attach.h"
 #include "kernel/detect.h"
+#include "kernel/detect_seen.h"
 #include "state/limits.h"
 #include "state/proven.h"
 #include "made_change.h"

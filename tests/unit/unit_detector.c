@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "change/own_addresses.h"
 #include "kernel/detect.h"
+#include "kernel/detect_in_force.h"
 
 static int made_ifaddrs(struct ifaddrs **all);
 static void made_ifaddrs_end(struct ifaddrs *all);

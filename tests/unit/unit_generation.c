@@ -7,7 +7,7 @@
 
 #include <sys/stat.h>
 
-#include "kernel/detect.h"
+#include "kernel/detect_maps.h"
 #include "kernel/generation.h"
 #include "kernel/map_window.h"
 #include "kernel/match.h"

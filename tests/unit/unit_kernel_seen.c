@@ -137,7 +137,7 @@ static int clocks(void)
 		int err;
 
 		clock_at(at[i].ticks, at[i].away);
-		err = read_clock(TICK, &now);
+		err = detect_clock(TICK, &now);
 		printf(" %llx and %lld: %lld, %d\n", at[i].ticks, (long long)at[i].away,
 		       (long long)(now / TICK - at[i].ticks - (1ULL << 32)), err);
 	}

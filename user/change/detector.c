@@ -12,6 +12,7 @@
 #include "change/ends.h"
 #include "change/own_addresses.h"
 #include "kernel/detect.h"
+#include "kernel/detect_in_force.h"
 #include "state/limits.h"
 #include "state/proven.h"
 #include "sets/writer.h"

@@ -12,7 +12,7 @@
 #include "base/close_fd.h"
 #include "base/interfaces.h"
 #include "base/log.h"
-#include "kernel/detect.h"
+#include "kernel/detect_maps.h"
 #include "kernel/drivers.h"
 #include "kernel/live.h"
 #include "kernel/programs.h"

@@ -14,7 +14,7 @@
 
 #include "base/close_fd.h"
 #include "base/log.h"
-#include "kernel/detect.h"
+#include "kernel/detect_maps.h"
 #include "kernel/generation.h"
 #include "kernel/live.h"
 #include "kernel/map_window.h"

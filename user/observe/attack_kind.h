@@ -7,7 +7,7 @@
 #include <stddef.h>
 
 #include "bpf/abi.h"
-#include "kernel/detect.h"
+#include "kernel/detect_seen.h"
 #include "sets/address.h"
 
 /*

@@ -8,7 +8,7 @@
 #include "base/log.h"
 #include "bpf/detect.h"
 #include "kernel/attachment.h"
-#include "kernel/detect.h"
+#include "kernel/detect_seen.h"
 #include "observe/senders.h"
 #include "observe/suspects.h"
 

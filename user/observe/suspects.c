@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "bpf/detect.h"
+#include "filter/limits.h"
 
 const struct suspect_seen *suspect_of(const struct seen *seen, struct addr addr)
 {

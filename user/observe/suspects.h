@@ -4,7 +4,7 @@
 #define OBSERVE_SUSPECTS_H
 
 #include "base/out.h"
-#include "kernel/detect.h"
+#include "kernel/detect_seen.h"
 #include "sets/address.h"
 
 /* The one that this address counts as, of several by interfaces the worst; NULL where it is none. */

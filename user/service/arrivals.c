@@ -13,7 +13,7 @@
 #include "base/other_name.h"
 #include "base/ports.h"
 #include "kernel/attach.h"
-#include "kernel/detect.h"
+#include "kernel/detect_in_force.h"
 #include "kernel/pins.h"
 #include "kernel/scopes.h"
 #include "observe/unfiltered.h"

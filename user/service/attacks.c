@@ -13,6 +13,7 @@
 #include "base/span.h"
 #include "filter/limits.h"
 #include "kernel/detect.h"
+#include "kernel/detect_seen.h"
 #include "kernel/live.h"
 #include "state/events.h"
 

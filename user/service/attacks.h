@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <time.h>
 
-#include "kernel/detect.h"
+#include "kernel/detect_seen.h"
 #include "observe/attack_kind.h"
 #include "observe/detector.h"
 

@@ -8,7 +8,8 @@
 #include "base/log.h"
 #include "change/change.h"
 #include "change/guard_rails.h"
-#include "kernel/detect.h"
+#include "filter/limits.h"
+#include "kernel/detect_seen.h"
 
 /* The other half of the second is for the job. */
 #define EVERY_MS 500

@@ -10,6 +10,7 @@
 #include "change/ports.h"
 #include "kernel/attach.h"
 #include "kernel/detect.h"
+#include "kernel/detect_seen.h"
 #include "sets/address.h"
 #include "state/limits.h"
 #include "state/proven.h"

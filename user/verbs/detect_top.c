@@ -9,7 +9,7 @@
 #include "base/stop.h"
 #include "bpf/detect.h"
 #include "change/change.h"
-#include "kernel/detect.h"
+#include "kernel/detect_seen.h"
 #include "kernel/root.h"
 #include "observe/senders.h"
 #include "observe/suspects.h"

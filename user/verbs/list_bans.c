@@ -4,7 +4,7 @@
 #include <time.h>
 
 #include "base/clock.h"
-#include "kernel/detect.h"
+#include "kernel/detect_seen.h"
 #include "change/live_scopes.h"
 #include "sets/networks.h"
 #include "sets/prefixes.h"
