@@ -650,10 +650,10 @@ spares_at_boot() {
 }
 
 network_up() {
-	ip addr add 45.0.0.1/24 dev edge0
-	ip route add default via 45.0.0.254
 	echo 'nameserver 45.6.0.1' >resolv.conf
 	mount --bind resolv.conf /etc/resolv.conf
+	ip addr add 45.0.0.1/24 dev edge0
+	ip route add default via 45.0.0.254
 }
 
 # Before the network is up nothing is needed: the service asks again, once, and takes back no decision.
@@ -682,6 +682,36 @@ asked_again() {
 	stop
 	is "$(get '[.[].prefix]' allow)" '["45.6.0.1"]' "the exceptions after its next start"
 	verdicts 45.0.0.254=drop 45.0.0.253=drop 45.6.0.1=pass
+}
+
+# A lease that comes behind the service: nobody was there to be asked about until then.
+asked_when_it_comes() {
+	veth 0
+	ip link set lo up
+	umount /etc/resolv.conf 2>/dev/null
+	printf '%s\n' 45.0.0.25{3,4} 45.6.0.1 198.51.100.{1..9} >it
+	bloom attach edge0
+	bloom load it it
+	rm -rf "$XDP_BLOOM_BPFFS"
+	ip link del edge0
+	veth 0
+	bloom restore --spare
+	: >conf
+	ready
+	is "$(get length allow)" 0 "the exceptions before the network is up"
+	network_up
+	wait_until "the exceptions" has_exceptions '["45.0.0.254","45.6.0.1"]'
+	verdicts 45.0.0.254=pass 45.6.0.1=pass 45.0.0.253=drop 198.51.100.1=drop
+	# The network is up.
+	ip route replace default via 45.0.0.253
+	kill -HUP "$service_pid"
+	heard "$log" "what this machine needs is dropped: 45.0.0.253, a gateway in use"
+	stop
+	verdicts 45.0.0.254=pass 45.0.0.253=drop
+}
+
+has_exceptions() {
+	[ "$(get '[.[].prefix] | sort' allow)" = "$1" ]
 }
 
 # What is needed later is said, once, and let through by nobody but the operator.
@@ -1376,4 +1406,4 @@ is_open() {
 	[ "$(xdp_id "$1")" = none ]
 }
 
-run_cases shows_all of_a_long_table by_a_liar by_three_who_stall what_may_not_be_read what_is_hidden table by_the_service left_out spares_at_boot asked_again said_when_needed spares_beside_a_trial grants_come_back trials_ended trials_ended_beside_others grants_by_lines embedded by_no_chance for_a_while beside_a_trial date_set_beside_a_trial begins_beside_a_trial begins_by_a_grant_on_trial comes_beside_a_trial begins_again_by_a_grant what_goes_back taken_beside_a_trial
+run_cases shows_all of_a_long_table by_a_liar by_three_who_stall what_may_not_be_read what_is_hidden table by_the_service left_out spares_at_boot asked_again asked_when_it_comes said_when_needed spares_beside_a_trial grants_come_back trials_ended trials_ended_beside_others grants_by_lines embedded by_no_chance for_a_while beside_a_trial date_set_beside_a_trial begins_beside_a_trial begins_by_a_grant_on_trial comes_beside_a_trial begins_again_by_a_grant what_goes_back taken_beside_a_trial

@@ -20,6 +20,7 @@
 #include "change/attach.h"
 #include "change/change.h"
 #include "change/guard_needs.h"
+#include "change/own_addresses.h"
 #include "change/ports.h"
 #include "change/revert_timer.h"
 #include "kernel/device.h"
@@ -410,6 +411,14 @@ static int given_timer(const struct context *context, long seconds)
 	return call("a timer of %ld s", seconds);
 }
 
+static bool has_gateway = true;
+
+static bool given_gateway(struct state *state)
+{
+	(void)state;
+	return has_gateway;
+}
+
 static bool given_lock(const char *of, const char *name)
 {
 	return !strcmp(of, directory) && !strcmp(name, STATE_SERVICE_LOCK) && watched;
@@ -502,6 +511,7 @@ static void *given_calloc(size_t n, size_t size)
 #define ports_detach	       given_ports_off
 #define revert_timer_start     given_timer
 #define lock_is_held	       given_lock
+#define own_has_gateway	       given_gateway
 #define match_known	       given_known
 #define warn		       says
 #define note		       says

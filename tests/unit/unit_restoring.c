@@ -90,14 +90,16 @@ static void restored_early(void)
 		const char *is;
 		bool watched, spare, fails;
 		enum agreement agrees;
+		bool gateway;
 	} steps[] = {
-		{ "before the service", false, true, false, BEHIND },
-		{ "once more", false, true, false, AGREED },
-		{ "by hand beside the service", true, false, false, AGREED },
-		{ "the service, and it fails", true, true, true, AGREED },
-		{ "the service, and what was to come into force fails", true, true, true, BEHIND },
-		{ "the service", true, true, false, AGREED },
-		{ "the service again", true, true, false, AGREED },
+		{ "before the service", false, true, false, BEHIND, true },
+		{ "once more", false, true, false, AGREED, true },
+		{ "by hand beside the service", true, false, false, AGREED, true },
+		{ "the service, and it fails", true, true, true, AGREED, true },
+		{ "the service, and what was to come into force fails", true, true, true, BEHIND, true },
+		{ "the service, where the network is not up", true, true, false, AGREED, false },
+		{ "the service, where it is", true, true, false, AGREED, true },
+		{ "the service again", true, true, false, AGREED, false },
 	};
 
 	anew();
@@ -107,6 +109,7 @@ static void restored_early(void)
 		printf("-- %s\n", steps[i].is);
 		watched = steps[i].watched;
 		agrees = steps[i].agrees;
+		has_gateway = steps[i].gateway;
 		calls = 0;
 		fails_at = steps[i].fails ? 3 : 0;
 		restores(steps[i].spare, false);

@@ -13,6 +13,7 @@
 #include "change/agreement.h"
 #include "change/guard_needs.h"
 #include "change/home.h"
+#include "change/own_addresses.h"
 #include "change/ports.h"
 #include "change/revert_timer.h"
 #include "kernel/device.h"
@@ -922,8 +923,9 @@ static int restore_afresh(struct change *change)
 }
 
 /*
- * Before the network is up hardly anything is needed. So the service asks about all of it once more as it begins; but
- * not at its next beginning, which would take back what was decided meanwhile.
+ * Before the network is up hardly anything is needed. So the service asks about all of it once more as it begins, and,
+ * where no lease has brought a gateway by then, when that is found to be dropped (needs_watch.c); but not at its next
+ * beginning, which would take back what was decided meanwhile.
  */
 static int restore_early(struct change *change, bool *again)
 {
@@ -935,7 +937,7 @@ static int restore_early(struct change *change, bool *again)
 		return 0;
 	if (lock_is_held(change->context->state, STATE_SERVICE_LOCK)) {
 		*again = early == boot;
-		is = 0;
+		is = *again && !own_has_gateway(change->state) ? boot : 0;
 	} else if (guard->afresh) {
 		is = boot;
 	}

@@ -195,3 +195,16 @@ int own_addresses_of_root(struct state *state, own_wanted_fn *wanted, const void
 {
 	return learn(state, false, false, wanted, arg, list, n);
 }
+
+bool own_has_gateway(struct state *state)
+{
+	struct own_address *own = NULL;
+	bool found = false;
+	size_t n = 0;
+
+	if (!own_addresses_of_root(state, NULL, NULL, &own, &n))
+		for (size_t i = 0; i < n; i++)
+			found = found || own[i].what == own_gateway_is;
+	free(own);
+	return found;
+}

@@ -41,6 +41,9 @@ int own_addresses(struct state *state, bool destinations, own_wanted_fn *wanted,
 int own_addresses_of_root(struct state *state, own_wanted_fn *wanted, const void *arg, struct own_address **list,
 			  size_t *n);
 
+/* Is a gateway in use? Where that cannot be told, none is. */
+bool own_has_gateway(struct state *state);
+
 /*
  * Routes that have gateways are as they were when this number was given before, which whoever is told of each change
  * knows: then they are not asked for again. 0: that is not known.

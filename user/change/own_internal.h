@@ -34,7 +34,7 @@ struct addr own_bytes(int family, const void *bytes, size_t size);
 struct addr own_attr(int family, const struct nlattr *at);
 
 /* Interfaces, routes, tunnels: own_routes.c, own_tunnels.c. */
-extern const char own_interface_is[], own_tunnel_is[];
+extern const char own_interface_is[], own_tunnel_is[], own_gateway_is[];
 int own_from_routes(struct learned *l);
 void own_from_wireguard(struct learned *l, unsigned int index, const char *name);
 void own_from_xfrm(struct learned *l);

@@ -14,10 +14,10 @@
 #include "base/netlink.h"
 #include "change/own_internal.h"
 
-static const char gateway_is[] = "a gateway in use", peer_is[] = "a point-to-point peer",
-		  broadcast_is[] = "a broadcast address of this machine",
+static const char peer_is[] = "a point-to-point peer", broadcast_is[] = "a broadcast address of this machine",
 		  group_is[] = "a multicast group of this machine";
 
+const char own_gateway_is[] = "a gateway in use";
 const char own_interface_is[] = "an address of this machine";
 const char own_tunnel_is[] = "the far end of a tunnel";
 
@@ -221,7 +221,7 @@ static void on_gateway(struct learned *l, int family, const struct nlattr *at, u
 		addr = own_attr(family, at);
 	if (nl_attr_type(at) == RTA_VIA && size > sizeof(*via))
 		addr = own_bytes(via->rtvia_family, via->rtvia_addr, size - sizeof(*via));
-	learn_way(l, addr, gateway_is, table);
+	learn_way(l, addr, own_gateway_is, table);
 }
 
 static void on_paths(struct learned *l, int family, const struct nlattr *paths, unsigned int table)
@@ -271,7 +271,7 @@ static void on_nexthop(void *arg, const struct nlmsghdr *message)
 		if (nl_attr_type(at) == NHA_ID) /* it comes first */
 			id = nl_attr_u32(at);
 		if (nl_attr_type(at) == NHA_GATEWAY)
-			own_learn(arg, own_attr(header->nh_family, at), gateway_is, "nexthop %u", id);
+			own_learn(arg, own_attr(header->nh_family, at), own_gateway_is, "nexthop %u", id);
 		on_wrap(&wrap, at, NHA_ENCAP, NHA_ENCAP_TYPE);
 	}
 	own_learn(arg, wrapped_for(&wrap), own_tunnel_is, "nexthop %u", id);

@@ -130,6 +130,13 @@ int jobs_verb(struct jobs *jobs, enum job_kind kind, const char *verb)
 	return jobs_add(jobs, &(struct job){ .kind = kind }, NULL, &word, 1);
 }
 
+int jobs_restore(struct jobs *jobs, enum job_kind kind)
+{
+	char *words[] = { "restore", "--spare" };
+
+	return jobs_add(jobs, &(struct job){ .kind = kind }, NULL, words, 2);
+}
+
 void jobs_hurry(struct jobs *jobs, enum job_kind kind)
 {
 	struct job **front = jobs->pid ? &jobs->first->next : &jobs->first, **at = front;

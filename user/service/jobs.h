@@ -71,6 +71,8 @@ struct jobs {
 int jobs_add(struct jobs *jobs, const struct job *what, const char *option, char *const *words, size_t n);
 /* A verb without operands. */
 int jobs_verb(struct jobs *jobs, enum job_kind kind, const char *verb);
+/* Nobody is there who could answer a guard rail; and without it there would be no filter. */
+int jobs_restore(struct jobs *jobs, enum job_kind kind);
 
 /* Moves it before all others that wait. */
 void jobs_hurry(struct jobs *jobs, enum job_kind kind);

@@ -162,14 +162,6 @@ static void queue_config(struct service *s)
 	followers_expect(&s->followers, s->config);
 }
 
-/* Nobody is there who could answer a guard rail; and without it there would be no filter. */
-static void queue_restore(struct jobs *jobs, enum job_kind kind)
-{
-	char *words[] = { "restore", "--spare" };
-
-	jobs_add(jobs, &(struct job){ .kind = kind }, NULL, words, 2);
-}
-
 static void reload_config(struct service *s)
 {
 	struct config fresh;
@@ -189,7 +181,7 @@ static void reload_config(struct service *s)
 	reload_all(s->reload);
 	s->needs.next = 0;
 	keeper_look(s->keeper);
-	queue_restore(&s->jobs, JOB_RESTORE);
+	jobs_restore(&s->jobs, JOB_RESTORE);
 }
 
 static void on_signal(struct service *s)
@@ -277,7 +269,7 @@ static void turn(struct service *s, int64_t now)
 		again(s);
 	}
 	if (arrivals_came(s->arrivals, now)) {
-		queue_restore(&s->urgent, JOB_RESTORE);
+		jobs_restore(&s->urgent, JOB_RESTORE);
 		keeper_look(s->keeper);
 	}
 	if (now >= s->rotate_at) {
@@ -473,7 +465,7 @@ int service_run(const struct context *context, struct service_options *options, 
 		errands_begin(&s.errands, context);
 		hook_begin(&s.hook, context, options->hook);
 		more_files();
-		queue_restore(&s.jobs, JOB_START);
+		jobs_restore(&s.jobs, JOB_START);
 		queue_config(&s);
 		loop(&s);
 		notify("STOPPING=1");
