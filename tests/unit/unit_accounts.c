@@ -575,6 +575,10 @@ static void what_this_machine_needs(void)
 		ENOUGH(!waiting_read(change.state, &waiting, &waits));
 		CHECK(waits == 1 && !strcmp(waiting->member, "a") && strstr(waiting->need, wanted), "%zu wait", waits);
 		free(waiting);
+		ENOUGH(!state_run(change.state, "UPDATE said SET due = 1 WHERE added = 0"));
+		ENOUGH(!waiting_read(change.state, &waiting, &waits));
+		CHECK(!waits, "%zu wait that have ended", waits);
+		free(waiting);
 	} else {
 		ktap_skip("this machine needs nothing");
 	}

@@ -25,11 +25,24 @@ static void describe(struct waiting *w, const struct accounts *a, const struct s
 			 own_text(what, need));
 }
 
+/* But for what has ended meanwhile. */
+static int read_said(struct state *state, struct said **said, size_t *n)
+{
+	size_t all = 0;
+	int err = state_said_waiting(state, said, &all);
+
+	*n = 0;
+	for (size_t i = 0; i < all && !err; i++)
+		if (!(*said)[i].ban.over)
+			(*said)[(*n)++] = (*said)[i];
+	return err;
+}
+
 int waiting_read(struct state *state, struct waiting **waiting, size_t *n)
 {
 	struct change change = { .state = state };
 	struct said *said = NULL;
-	int err = state_said_waiting(state, &said, n);
+	int err = read_said(state, &said, n);
 
 	*waiting = NULL;
 	for (size_t i = 0; i < *n && !err; i++)
