@@ -407,6 +407,23 @@ static void has(const char *name)
 	printf("  %s %s\n", access(name, F_OK) ? "no" : "there is", name);
 }
 
+static void longest(void)
+{
+	char name[LIST_NAME_MAX], line[LIST_NAME_MAX + 32];
+	FILE *file;
+
+	memset(name, 'n', sizeof(name) - 1);
+	name[sizeof(name) - 1] = '\0';
+	file = fopen(name, "w");
+	for (int i = 1; file && i < 54321; i++)
+		fputc('\n', file);
+	if (!file || fputs("45.0.0.16\n", file) < 0 || fclose(file))
+		abort();
+	snprintf(line, sizeof(line), "replay packets %s", name);
+	types(line);
+	unlink(name);
+}
+
 static void lists(void)
 {
 	in_both("replay packets a b");
@@ -414,6 +431,8 @@ static void lists(void)
 	types("replay packets b --top 2");
 	types("replay packets a --detect");
 	types("replay packets a --detect --json");
+	puts("-- a list with the longest name, of which a line far down is the entry");
+	longest();
 	puts("-- nothing is dropped, or all");
 	put_text("none", "46.0.0.1\n");
 	in_both("replay packets none");
