@@ -356,6 +356,8 @@ static bool ask(struct packet *p, int program)
 	answer = run(program, p, 0);
 	counted = answer & (ANSWER_DROP | ANSWER_SHADOW) ? (int)ANSWER_LABEL(answer) : -1;
 	return CHECK(answer >= 0 && !!(answer & ANSWER_DROP) == drops, "answer %x", answer) &&
+	       CHECK(ANSWER_STAGE(answer) != STAGE_PARSE, "answer %x is of no stage that asks for the source",
+		     answer) &&
 	       CHECK(label == -2 || counted == label, "answer %x is on the account %d, not %d", answer, counted, label);
 }
 
