@@ -637,6 +637,34 @@ print(urlopen("http://127.0.0.1:9753/metrics", timeout=30).read().decode())' >pa
 	umount "$library"
 }
 
+# Any user may have the port while no service has it: it filters without, says so, and listens as soon as it can.
+port_is_taken() {
+	local line
+
+	prepare
+	without_rights python3 -c '
+import os, signal, socket, sys
+signal.signal(signal.SIGTERM, lambda *of: sys.exit())
+server = socket.create_server(("127.0.0.1", 9753))
+print(os.getpid(), flush=True)
+signal.pause()' >others &
+	wait_until "that another user listens" test -s others
+	ready --listen 9753
+	heard "$log" "9753: cannot listen: Address already in use, by user 65534"
+	send 0 -b banned -c clean
+	"$XDP_BLOOM" status >said
+	grep -q "9753: cannot listen: Address already in use, by user 65534" said || fail "status says: $(cat said)"
+	bloom run --check --config conf --listen 9753
+	sed -i 's/192.0.2.7/198.51.100.1/' list
+	turned
+	kill "$(cat others)"
+	heard "$log" "the service listens at 9753 now"
+	is "$(health)" ok "what /healthz says"
+	! "$XDP_BLOOM" status | grep "cannot listen" || fail "status says it still"
+	grep -q '"healed".*the service listens at 9753 now' "$XDP_BLOOM_STATE/events" || fail "there is no event"
+	stop
+}
+
 # is_told WORDS: status and /healthz say it.
 is_told() {
 	"$XDP_BLOOM" status >said
@@ -859,4 +887,4 @@ grows() {
 
 run_cases grows starts_and_stops tells_who_is_busy only_one finds_interfaces "finds_interfaces --shared" finds_the_same_number comes_with_many_names name_of_what_is_away says_what_is_not_seen tries_interfaces_again claims_no_filter gives_up_an_interface changes_slowly ends_bans ends_what_was_killed restores_without_watchers clock_is_set ends_bans_later starts_on_a_full_disk \
 	ends_bans_of_a_state_that_was_gone beside_a_load \
-	rotates rotates_later killed_at_start answers_prometheus with_few_rights damaged_state line_fails line_is_refused spoken_of_all_the_time says_nothing_of_a_link written_all_the_time counts_nothing
+	rotates rotates_later killed_at_start answers_prometheus port_is_taken with_few_rights damaged_state line_fails line_is_refused spoken_of_all_the_time says_nothing_of_a_link written_all_the_time counts_nothing

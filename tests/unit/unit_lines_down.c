@@ -59,6 +59,36 @@ static bool says(const char *wanted)
 	return is;
 }
 
+/* In the log, as an event and in the file, which goes as it is over. */
+static void said(void)
+{
+	char events[80], line[500] = "", *text = NULL;
+	FILE *messages = stderr, *in;
+	struct lines_down got;
+	size_t size;
+
+	snprintf(events, sizeof(events), "%s/" STATE_EVENTS, directory);
+	stderr = open_memstream(&text, &size);
+	line_down_say(&context, STATE_LINES, true, "port %d is taken", 9);
+	lines_down_take(&got, &context, STATE_LINES, true);
+	CHECK(got.n == 1 && !strcmp(got.text[0], "port 9 is taken"), "%zu: '%s'", got.n, got.text[0]);
+	line_down_say(&context, STATE_LINES, false, "it listens at port %d", 9);
+	fclose(stderr);
+	stderr = messages;
+	CHECK(access(file, F_OK), "it is there");
+	CHECK(!strcmp(text, "xdp-bloom: port 9 is taken\nxdp-bloom: it listens at port 9\n"), "'%s'", text);
+	free(text);
+	in = fopen(events, "r");
+	if (!CHECK(in, "no events"))
+		return;
+	CHECK(fgets(line, sizeof(line), in) && strstr(line, "\"fault\"") && strstr(line, "port 9 is taken"), "%s",
+	      line);
+	CHECK(fgets(line, sizeof(line), in) && strstr(line, "\"healed\"") && strstr(line, "it listens at port 9"), "%s",
+	      line);
+	fclose(in);
+	remove(events);
+}
+
 static void cannot_be_written(void)
 {
 	char in_it[80];
@@ -74,7 +104,9 @@ static void cannot_be_written(void)
 
 int main(void)
 {
-	static const struct ktap_case cases[] = { { "taken", taken }, { "cannot be written", cannot_be_written } };
+	static const struct ktap_case cases[] = { { "taken", taken },
+						  { "said", said },
+						  { "cannot be written", cannot_be_written } };
 	int status;
 
 	if (!mkdtemp(directory))

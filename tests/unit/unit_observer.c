@@ -4,14 +4,17 @@
  * it opens again and when, and what it says; everything that it asks is made up, word for word.
  */
 #include <errno.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/state_path.h"
 #include "kernel/attach.h"
 #include "kernel/counters.h"
 #include "kernel/live.h"
 #include "kernel/ring.h"
 #include "observe/history.h"
+#include "observe/lines_down.h"
 #include "observe/metrics_pages.h"
 #include "observe/passing.h"
 #include "observe/relay.h"
@@ -42,8 +45,8 @@ static struct {
 	int web_ms;
 } given;
 
-static int64_t ns; /* the reading of counters takes time */
-static int allocations, states, rings, histories;
+static int64_t ns;					     /* the reading of counters takes time */
+static int allocations, states, rings, histories, forgotten; /* what another service left */
 static char handles[32];
 static const struct sample a_sample;
 static const struct packet *const a_packet = (const struct packet *)&handles[31];
@@ -376,6 +379,25 @@ static int given_listen(struct web_server **server, const char *where, const cha
 	return given.listen_err ? because(given.listen_err, "no address") : 0;
 }
 
+static void given_keep(const struct context *its, const char *file, const struct lines_down *down)
+{
+	expects(its == &own && !strcmp(file, STATE_LISTEN) && !down->n, "why it does not listen");
+	forgotten++;
+}
+
+__attribute__((format(printf, 4, 5))) static void given_say(const struct context *its, const char *file, bool down,
+							    const char *fmt, ...)
+{
+	char text[LINE_DOWN_MAX];
+	va_list args;
+
+	expects(its == &own && !strcmp(file, STATE_LISTEN), "why it does not listen");
+	va_start(args, fmt);
+	vsnprintf(text, sizeof(text), fmt, args);
+	va_end(args);
+	line("%s: %s", down ? "fault" : "healed", text);
+}
+
 static bool given_open(const struct web_server *server)
 {
 	expects(server == SERVER, "its server");
@@ -479,6 +501,8 @@ static bool given_token_is(const struct token *token, const char *said)
 #define passing_count	    given_passing_count
 #define web_listen	    given_listen
 #define web_is_open	    given_open
+#define lines_down_keep	    given_keep
+#define line_down_say	    given_say
 #define web_close	    given_web_close
 #define web_fds		    given_web_fds
 #define web_timeout	    given_web_timeout
@@ -613,13 +637,42 @@ static void not_begun(void)
 	given.token_err = -ENOENT;
 	opens();
 	given.token_err = 0;
-	given.listen_err = -EADDRINUSE;
+	given.listen_err = -EACCES;
 	opens();
 	/* This one alone is no reason. */
 	given.listen_err = -EAFNOSUPPORT;
 	opens();
 	waits();
 	turn();
+	ends();
+}
+
+/* Somebody else has the port, or there is no such address yet: it tries again, and says each once. */
+static void taken(void)
+{
+	asked = (struct listen_options){ "9000", "a.example", "/token", true };
+	given.listen_err = -EADDRINUSE;
+	given.is_open = true;
+	forgotten = 0;
+	opens();
+	expects(forgotten == 1, "what another service said is gone");
+	turn();
+	waits();
+	after(4999);
+	after(1);
+	given.listen_err = -EADDRNOTAVAIL;
+	after(5000);
+	given.listen_err = -EMFILE;
+	after(5000);
+	given.listen_err = 0;
+	after(5000);
+	expects(observer->pages.open, "it is asked by others");
+	waits();
+	after(5000);
+	ends();
+	asked.hosts = NULL;
+	given.listen_err = -EADDRNOTAVAIL;
+	opens();
 	ends();
 }
 
@@ -940,6 +993,7 @@ static void word_for_word(void)
 	} each[] = { { "alone", alone },
 		     { "served", served },
 		     { "it does not begin", not_begun },
+		     { "the port is taken", taken },
 		     { "it is asked again", asked_again },
 		     { "samples", samples },
 		     { "it counts", counts },

@@ -352,6 +352,44 @@ static void urls(void)
 	}
 }
 
+/* Somebody else before root; nobody where the kernel does not say. */
+static void whose(void)
+{
+	static const struct {
+		const char *at;
+		struct socket_is is[3];
+		int uid; /* -1: nobody */
+	} all[] = {
+		{ "127.0.0.1", { { "127.0.0.1", 65534, .cookie = 7 } }, 65534 },
+		{ "127.0.0.1", { { "0.0.0.0", 0, .cookie = 7 } }, 0 },
+		{ "127.0.0.1", { { "127.0.0.1", 0, .cookie = 7 }, { "0.0.0.0", 1000, .cookie = 8 } }, 1000 },
+		{ "0.0.0.0", { { "127.0.0.1", 1000, .cookie = 7 } }, 1000 },
+		{ "192.0.2.1", { { "192.0.2.1", 1000, .cookie = 7 } }, 1000 },
+		{ "192.0.2.1", { { "0.0.0.0", 1000, .cookie = 7 } }, 1000 },
+		{ "192.0.2.1", { { "127.0.0.1", 1000, .cookie = 7 } }, -1 },
+		{ "127.0.0.1", { { "127.0.0.1", 1000, 7, .port = 8081 } }, -1 },
+		{ "127.0.0.1", { { .at = NULL } }, -1 },
+	};
+	struct sockaddr_in v4 = { .sin_family = AF_INET, .sin_port = htons(8080) };
+	uid_t uid;
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++) {
+		sockets = all[i].is;
+		inet_pton(AF_INET, all[i].at, &v4.sin_addr);
+		uid = 77;
+		if (all[i].uid < 0)
+			CHECK(!server_here_whose((struct sockaddr *)&v4, &uid), "%zu: %u", i, uid);
+		else
+			CHECK(server_here_whose((struct sockaddr *)&v4, &uid) && uid == (uid_t)all[i].uid, "%zu: %u", i,
+			      uid);
+	}
+	sockets = all[0].is;
+	dump_fails = -ENOENT;
+	CHECK(!server_here_whose((struct sockaddr *)&v4, &uid), "the kernel does not say: %u", uid);
+	dump_fails = 0;
+	CHECK(!opened, "it is left open");
+}
+
 static void users(void)
 {
 	char text[USER_TEXT_MAX];
@@ -476,8 +514,9 @@ static void other_ends(void)
 }
 
 static const struct ktap_case cases[] = {
-	{ "other ends", other_ends }, { "urls", urls },	  { "looked", looked }, { "changed", changed },
-	{ "asked anew", asked_anew }, { "fails", fails }, { "users", users },	{ "connected to", connected_to },
+	{ "other ends", other_ends },	  { "urls", urls },   { "looked", looked }, { "changed", changed },
+	{ "asked anew", asked_anew },	  { "fails", fails }, { "whose", whose },   { "users", users },
+	{ "connected to", connected_to },
 };
 
 int main(void)

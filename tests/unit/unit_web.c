@@ -213,7 +213,8 @@ static void taken(void)
 		return;
 	}
 	CHECK(err_is(err, EADDRINUSE) && !server && strstr(reason(err), where) &&
-		      strstr(reason(err), "cannot listen: Address already in use"),
+		      strstr(reason(err), "cannot listen: Address already in use") &&
+		      (!strstr(reason(err), ", by ") || strstr(reason(err), ", by user ")),
 	      "%s", reason(err));
 	close(fd);
 }

@@ -303,6 +303,14 @@ static int given_socket(const struct sockaddr_storage *address)
 	return fd;
 }
 
+static bool is_theirs; /* somebody else's sockets listen there */
+
+static bool given_whose(const struct sockaddr *address, uid_t *uid)
+{
+	*uid = 4294967294;
+	return is_theirs && address->sa_family == AF_UNIX;
+}
+
 static bool given_is_local(const struct sockaddr_storage *address)
 {
 	return address->ss_family == AF_UNIX && !of_others;
@@ -325,6 +333,7 @@ static int given_name(char *name, size_t size)
 #define web_address	     given_address
 #define web_socket	     given_socket
 #define web_address_is_local given_is_local
+#define server_here_whose    given_whose
 #define clock_ms()	     now_ms
 #define calloc(n, size)	     given_calloc(n, size)
 #define gethostname	     given_name
@@ -443,6 +452,10 @@ static void listening(void)
 	library_lacks = 0;
 	for (fails_at = 1; fails_at <= 4; fails_at++)
 		listens(NULL);
+	is_theirs = true;
+	for (fails_at = 3; fails_at <= 4; fails_at++)
+		listens(NULL);
+	is_theirs = false;
 	fails_at = 4;
 	errors_as = 0;
 	listens(NULL);

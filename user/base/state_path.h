@@ -25,8 +25,9 @@
 #define STATE_FLEET_LOCK     "fleet.lock"
 #define STATE_AGENT	     "crowdsec" /* while it does not answer */
 #define STATE_AGENT_LOCK     "crowdsec.lock"
-#define STATE_LINES	     "lines" /* of the config file, while they fail */
-#define STATE_NEEDS	     "needs" /* of this machine, while something drops them */
+#define STATE_LINES	     "lines"  /* of the config file, while they fail */
+#define STATE_NEEDS	     "needs"  /* of this machine, while something drops them */
+#define STATE_LISTEN	     "listen" /* why the service does not, while it cannot */
 #define STATE_LEARNED	     "learned"
 #define STATE_NETWORKS	     "networks"
 #define STATE_UNSEEN	     "unseen"  /* when it was said last that sessions may not be known */
@@ -40,8 +41,9 @@
 		STATE_SAMPLES_LOCK, STATE_SAMPLES_SOCKET, STATE_FOLLOW_SOCKET, STATE_FOLLOW_LOCK, STATE_FOLLOWS_LOCK, \
 		STATE_ANNOUNCES_LOCK, STATE_HISTORY, STATE_EVENTS, STATE_FAILED, STATE_EVENTS_OLD, STATE_IMAGE,       \
 		STATE_FLEET, STATE_FLEET ".", STATE_AGENT, STATE_AGENT ".", STATE_LEARNED, STATE_LEARNED ".",         \
-		STATE_LINES, STATE_LINES ".", STATE_NEEDS, STATE_NEEDS ".", STATE_NETWORKS, STATE_NETWORKS ".",       \
-		STATE_UNSEEN, STATE_TUNNELS, STATE_TUNNELS ".", STATE_WORKSHOP, STATE_RESERVE
+		STATE_LINES, STATE_LINES ".", STATE_LISTEN, STATE_LISTEN ".", STATE_NEEDS, STATE_NEEDS ".",           \
+		STATE_NETWORKS, STATE_NETWORKS ".", STATE_UNSEEN, STATE_TUNNELS, STATE_TUNNELS ".", STATE_WORKSHOP,   \
+		STATE_RESERVE
 
 #define STATE_PATH_MAX PATH_MAX
 

@@ -251,6 +251,19 @@ int server_here_same(struct server_here *h)
 					   address_of(address, h, h->chosen), h->port, so);
 }
 
+bool server_here_whose(const struct sockaddr *at, uid_t *whose)
+{
+	struct server_here here = { 0 };
+	struct look l;
+
+	server_here_at(&here, at);
+	l = (struct look){ .here = &here, .at = here.at[0] };
+	if (ask_kernel(&l, 1 << TCP_LISTEN, 0, on_socket) || !l.n)
+		return false;
+	*whose = l.whose;
+	return true;
+}
+
 static void on_other_end(void *arg, const struct nlmsghdr *message)
 {
 	const struct inet_diag_msg *m = nl_payload(message);

@@ -41,6 +41,8 @@ int server_here_may(struct server_here *here);
 int server_here_same(struct server_here *here);
 /* And is nobody else at the other end of this connection, which was made since? */
 int server_here_connected(struct server_here *here, int fd);
+/* Who listens there, another before root. False: the kernel does not say. */
+bool server_here_whose(const struct sockaddr *at, uid_t *whose);
 /* Where it is asked, by address: a name could lead to the other one. */
 #define SERVER_HOST_MAX (PREFIX_TEXT_MAX + 2)
 const char *server_here_host(char host[SERVER_HOST_MAX], const struct server_here *here);

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -12,6 +13,8 @@
 #include "base/context.h"
 #include "base/log.h"
 #include "base/state_path.h"
+#include "kernel/live.h"
+#include "state/events.h"
 
 void lines_down_keep(const struct context *context, const char *file, const struct lines_down *down)
 {
@@ -36,6 +39,20 @@ void lines_down_keep(const struct context *context, const char *file, const stru
 		warn("%s: %s; 'status' will not show what is wrong", fresh, strerror(errno));
 		unlink(fresh);
 	}
+}
+
+void line_down_say(const struct context *context, const char *file, bool down, const char *fmt, ...)
+{
+	const struct event what = { down ? EVENT_FAULT : EVENT_HEALED, .generation = kernel_live_generation(context) };
+	struct lines_down one = { .n = down };
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(one.text[0], sizeof(one.text[0]), fmt, args);
+	va_end(args);
+	warn("%s", one.text[0]);
+	event(context, what, "%s", one.text[0]);
+	lines_down_keep(context, file, &one);
 }
 
 void lines_down_take(struct lines_down *down, const struct context *context, const char *file, bool served)

@@ -16,6 +16,8 @@
 #include "base/clock.h"
 #include "base/close_fd.h"
 #include "base/log.h"
+#include "base/users.h"
+#include "fetch/server_here.h"
 #include "observe/web_address.h"
 
 void web_line(struct web_page *page, unsigned int status, const char *line)
@@ -305,6 +307,16 @@ static enum MHD_Result on_request(void *arg, struct MHD_Connection *connection, 
 	return answer(connection, &page);
 }
 
+static int cannot_listen(int err, const char *where, const struct sockaddr_storage *address)
+{
+	char user[USER_TEXT_MAX];
+	uid_t whose;
+
+	if (err_is(err, EADDRINUSE) && server_here_whose((const struct sockaddr *)address, &whose))
+		return because(err, "%s: cannot listen: %s, by %s", where, errno_text(err), user_text(user, whose));
+	return because(err, "%s: cannot listen: %s", where, errno_text(err));
+}
+
 int web_listen(struct web_server **server, const char *where, const char *hosts, web_answer *answer_with, void *arg)
 {
 	struct sockaddr_storage address;
@@ -337,7 +349,7 @@ int web_listen(struct web_server **server, const char *where, const char *hosts,
 	if (err) {
 		close_fd(s->listener);
 		free(s);
-		return because(err, "%s: cannot listen: %s", where, errno_text(err));
+		return cannot_listen(err, where, &address);
 	}
 	s->open = !web_address_is_local(&address);
 	s->answer = answer_with;

@@ -12,8 +12,10 @@
 #include "base/clock.h"
 #include "base/context.h"
 #include "base/log.h"
+#include "base/state_path.h"
 #include "observe/tallies.h"
 #include "observe/history.h"
+#include "observe/lines_down.h"
 #include "observe/passing.h"
 #include "observe/weigh.h"
 #include "kernel/attach.h"
@@ -33,6 +35,7 @@
 #define COUNT_EVERY   RING_REFILL_MS
 #define AT_NEXT_START "is taken up at the next start: systemctl restart xdp-bloom"
 #define REOPEN_EVERY  5000 /* samples may be turned on or off, or change their rate */
+#define LISTEN_EVERY  5000
 
 /*
  * What passes is sampled while page.json is asked for, and so long after: open pages ask more often. Every packet that
@@ -47,6 +50,8 @@ struct observer {
 	struct web_server *server;
 	struct metrics_pages pages;
 	char *address, *hosts, *token; /* as it was opened; "": none */
+	int64_t listen_at;	       /* it cannot now, and tries again then; INT64_MAX: it has no need to */
+	bool refused;		       /* that was said */
 	struct ring *samples;	       /* NULL: they are off, or nothing is loaded yet */
 	struct weigher *weigher;
 	struct relay relay;
@@ -136,8 +141,30 @@ static int open_history(struct observer *o)
 	return history_private(&o->history);
 }
 
+/*
+ * Any user may have the port while no service has it, and an address may come later than the service: neither keeps it
+ * from filtering.
+ */
+static int try_to_listen(struct observer *o)
+{
+	int err = web_listen(&o->server, o->address, *o->hosts ? o->hosts : NULL, metrics_answer, &o->pages);
+	bool later = err_is(err, EADDRINUSE) || err_is(err, EADDRNOTAVAIL);
+
+	if (!err)
+		o->pages.open = web_is_open(o->server);
+	if (later && !o->refused)
+		line_down_say(o->live.context, STATE_LISTEN, true,
+			      "%s; whoever asks there does not ask this service, which tries again", reason(err));
+	if (!err && o->refused)
+		line_down_say(o->live.context, STATE_LISTEN, false, "the service listens at %s now", o->address);
+	o->refused = err;
+	o->listen_at = err ? clock_ms() + LISTEN_EVERY : INT64_MAX;
+	return later ? 0 : err;
+}
+
 int observer_open(const struct context *context, struct observer **observer, const struct listen_options *listen)
 {
+	static const struct lines_down none;
 	struct observer *o = calloc(1, sizeof(*o));
 	int err;
 
@@ -145,6 +172,7 @@ int observer_open(const struct context *context, struct observer **observer, con
 	if (!o)
 		return -ENOMEM;
 	o->relay.listener = -1;
+	o->listen_at = INT64_MAX;
 	o->pages.context = context;
 	live_open(&o->live, context);
 	o->weigher = weigher_new();
@@ -152,15 +180,14 @@ int observer_open(const struct context *context, struct observer **observer, con
 	o->address = copy(listen->address, &err);
 	o->hosts = copy(listen->hosts, &err);
 	o->token = copy(listen->token, &err);
+	lines_down_keep(context, STATE_LISTEN, &none);
 	err = err ?: relay_open(context, &o->relay);
 	if (!err)
 		err = open_history(o);
 	if (!err && listen->address && listen->token)
 		err = token_read(&o->pages.token, listen->token);
 	if (!err && listen->address)
-		err = web_listen(&o->server, listen->address, listen->hosts, metrics_answer, &o->pages);
-	if (o->server)
-		o->pages.open = web_is_open(o->server);
+		err = try_to_listen(o);
 	o->pages.shown = listen->page;
 	o->pages.history = o->history;
 	/* The unit gives Internet sockets to a config that asks for them. Without metrics, bans still end. */
@@ -168,6 +195,7 @@ int observer_open(const struct context *context, struct observer **observer, con
 		warn("%s; with the line 'run --listen %s' in /etc/xdp-bloom.conf, 'systemctl daemon-reload' lets the "
 		     "service listen at its next start",
 		     reason(err), listen->address);
+		o->listen_at = INT64_MAX;
 		err = 0;
 	}
 	if (err) {
@@ -380,6 +408,8 @@ void observer_turn(struct observer *o)
 	relay_accept(&o->relay);
 	if (o->server)
 		web_serve(o->server);
+	else if (now >= o->listen_at)
+		try_to_listen(o);
 	look_at_passing(o, now);
 	if (!o->opened || now - o->opened >= REOPEN_EVERY)
 		observer_look(o);

@@ -248,10 +248,10 @@ static void look_at_fleet(struct status *s)
 
 static void look_at_lines(struct status *s, const struct context *context)
 {
-	static const char *const files[] = { STATE_NEEDS, STATE_LINES };
+	static const char *const files[] = { STATE_NEEDS, STATE_LISTEN, STATE_LINES };
 	struct lines_down down;
 
-	for (int k = 0; k < 2; k++) {
+	for (size_t k = 0; k < sizeof(files) / sizeof(files[0]); k++) {
 		lines_down_take(&down, context, files[k], s->service);
 		for (size_t i = 0; i < down.n; i++)
 			trouble(s, DEGRADED, "%s", down.text[i]);
