@@ -665,6 +665,43 @@ signal.pause()' >others &
 	stop
 }
 
+# Root of a container may be the same user, and have all of inotify's instances: it filters, looks by itself, and says so.
+# Here both are another user, who has what the unit gives: root's instances are others', too.
+nothing_is_told() {
+	local line may=+bpf,+net_admin,+perfmon,+sys_admin,+dac_override,+dac_read_search
+
+	need setpriv
+	setpriv --list-caps | grep -q '^bpf' || skip "needs a setpriv that knows CAP_BPF, of a newer package util-linux"
+	[ $(($(</proc/sys/fs/inotify/max_user_instances) + 10)) -lt "$(ulimit -Hn)" ] || skip "one process cannot have them all"
+	prepare
+	chmod 711 .
+	mkdir -p "$XDP_BLOOM_STATE" "$XDP_BLOOM_BPFFS"
+	chown 4242 "$XDP_BLOOM_STATE" "$XDP_BLOOM_BPFFS"
+	under=(setpriv --reuid 4242 --regid 4242 --clear-groups --bounding-set "-all,$may" --inh-caps "-all,$may" --ambient-caps "-all,$may")
+	setpriv --reuid 4242 --regid 4242 --clear-groups python3 -c '
+import ctypes, os, resource, signal, sys
+resource.setrlimit(resource.RLIMIT_NOFILE, 2 * resource.getrlimit(resource.RLIMIT_NOFILE)[1:])
+signal.signal(signal.SIGTERM, lambda *of: sys.exit())
+kernel = ctypes.CDLL(None)
+while kernel.inotify_init1(0) >= 0:
+    pass
+print(os.getpid(), flush=True)
+signal.pause()' >theirs &
+	wait_until "that nothing is left" test -s theirs
+	ready --listen 9753
+	heard "$log" "inotify: Too many open files (fs.inotify.max_user_instances?); what other commands do is seen a second later"
+	send 0 -b banned -c clean
+	wait_until "status and /healthz to say it" is_told "inotify: Too many open files"
+	expect 0 "${under[@]}" "$XDP_BLOOM" add 192.0.2.6 --ttl 1s
+	heard "$log" "what ran out of time: done"
+	kill "$(cat theirs)"
+	heard "$log" "what other commands do is seen at once again"
+	wait_until "nothing to be said of it" says_no_more "inotify"
+	sed -i 's/192.0.2.7/198.51.100.1/' list
+	turned
+	stop
+}
+
 # is_told WORDS: status and /healthz say it.
 is_told() {
 	"$XDP_BLOOM" status >said
@@ -887,4 +924,4 @@ grows() {
 
 run_cases grows starts_and_stops tells_who_is_busy only_one finds_interfaces "finds_interfaces --shared" finds_the_same_number comes_with_many_names name_of_what_is_away says_what_is_not_seen tries_interfaces_again claims_no_filter gives_up_an_interface changes_slowly ends_bans ends_what_was_killed restores_without_watchers clock_is_set ends_bans_later starts_on_a_full_disk \
 	ends_bans_of_a_state_that_was_gone beside_a_load \
-	rotates rotates_later killed_at_start answers_prometheus port_is_taken with_few_rights damaged_state line_fails line_is_refused spoken_of_all_the_time says_nothing_of_a_link written_all_the_time counts_nothing
+	rotates rotates_later killed_at_start answers_prometheus port_is_taken nothing_is_told with_few_rights damaged_state line_fails line_is_refused spoken_of_all_the_time says_nothing_of_a_link written_all_the_time counts_nothing

@@ -367,6 +367,13 @@ static bool given_reload_turn(struct reload *reload, const struct config *config
 	return says_yes("reload");
 }
 
+static bool given_unseen(struct reload *reload, int64_t now)
+{
+	is(reload == PIECE(reload, RELOAD_IS) && now == now_ms);
+	/* It is asked at each turn. */
+	return (among(parts.once, "unseen") || among(parts.yes, "unseen")) && says_yes("unseen");
+}
+
 static bool given_came(struct arrivals *arrivals, int64_t now)
 {
 	is(arrivals == PIECE(arrivals, ARRIVALS_IS) && now == now_ms);
@@ -822,6 +829,7 @@ PLAIN(hook_end)
 #define rate_watch_schedule given_rate_schedule
 #define reload_again	    given_reload_again
 #define reload_turn	    given_reload_turn
+#define reload_unseen	    given_unseen
 #define arrivals_came	    given_came
 #define keeper_look	    given_keeper_look
 #define keeper_turn	    given_keeper_turn

@@ -166,11 +166,12 @@ static int given_watch(const char *directory)
 	return has.watch_err ? because(has.watch_err, "it cannot be watched") : open("/dev/null", O_RDONLY | O_CLOEXEC);
 }
 
-static bool given_watch_ended(int watch)
+static bool given_watch_ended(int watch, const char *directory)
 {
 	bool told = has.told;
 
 	(void)watch;
+	(void)directory;
 	has.told = false;
 	return told;
 }

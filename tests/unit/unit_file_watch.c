@@ -69,15 +69,15 @@ static int remove_one(const char *path, const struct stat *st, int type, struct 
 
 static int begin(void)
 {
-	int err;
-
 	opens = watches = rooms = texts = memory = (struct made_call){ 0 };
 	fails_with = ENOSPC;
 	let_go = 0;
 	snprintf(root, sizeof(root), "/tmp/unit_file_watch.XXXXXX");
 	ENOUGH(mkdtemp(root) && !chdir(root) && getcwd(root, sizeof(root)));
-	watch = file_watch_open(&err);
-	return CHECK(watch, "%s", reason(err)) ? 0 : -1;
+	watch = file_watch_open();
+	ENOUGH(watch);
+	file_watch_begin(watch);
+	return CHECK(file_watch_fd(watch) >= 0, "%s", reason(file_watch_add(watch, root, 0, false))) ? 0 : -1;
 }
 
 static void end(void)
@@ -268,7 +268,9 @@ static void cannot_be(void)
 			char path[300], wanted[300];
 
 			file_watch_close(watch);
-			watch = file_watch_open(&err);
+			watch = file_watch_open();
+			ENOUGH(watch);
+			file_watch_begin(watch);
 			snprintf(path, sizeof(path), "%s/a/file", root);
 			*of[i] = (struct made_call){ .fails_at = at };
 			err = file_watch_add(watch, path, 0, false);
@@ -277,7 +279,9 @@ static void cannot_be(void)
 				CHECK(err_is(err, ENOMEM), "call %d: %s", at, err ? errno_text(err) : "no error");
 				continue;
 			}
-			snprintf(wanted, sizeof(wanted), "%s/a: cannot be watched: No space left on device", root);
+			snprintf(wanted, sizeof(wanted),
+				 "%s/a: cannot be watched: No space left on device (fs.inotify.max_user_watches?)",
+				 root);
 			CHECK(at < steps ? !err : err_is(err, ENOSPC) && !strcmp(reason(err), wanted), "step %d: %s",
 			      at, err ? reason(err) : "no error");
 			written("a/file");
@@ -285,11 +289,49 @@ static void cannot_be(void)
 		}
 out:
 	end();
-	opens = memory = (struct made_call){ .fails_at = 1 };
-	CHECK(!file_watch_open(&err) && err_is(err, ENOMEM), "without memory");
-	fails_with = EMFILE;
-	CHECK(!file_watch_open(&err) && err_is(err, EMFILE) && strstr(reason(err), "inotify: Too many open files"),
-	      "%s", reason(err));
+	memory = (struct made_call){ .fails_at = 1 };
+	CHECK(!file_watch_open(), "without memory");
+}
+
+/* Somebody has all there is: each says so, nothing is told, and each begin tries again. */
+static void none_left(void)
+{
+	static const struct {
+		int fails;
+		const char *why;
+	} each[] = {
+		{ EMFILE, "inotify: Too many open files (fs.inotify.max_user_instances?)" },
+		{ ENFILE, "inotify: Too many open files in system" },
+	};
+	int err;
+
+	if (begin())
+		goto out;
+	file_watch_close(watch);
+	watch = file_watch_open();
+	ENOUGH(watch);
+	for (size_t i = 0; i < sizeof(each) / sizeof(*each); i++) {
+		opens = (struct made_call){ .fails_at = 1 };
+		fails_with = each[i].fails;
+		file_watch_begin(watch);
+		err = file_watch_add(watch, root, 0, false);
+		file_watch_end(watch);
+		CHECK(err_is(err, each[i].fails) && !strcmp(reason(err), each[i].why), "%s", reason(err));
+		CHECK(file_watch_fd(watch) == -1, "it has %d", file_watch_fd(watch));
+		tells("none", 0, false);
+	}
+	file_watch_begin(watch);
+	add("file", 0, false);
+	file_watch_end(watch);
+	CHECK(opens.calls == 2 && file_watch_fd(watch) >= 0, "%d calls", opens.calls);
+	file_watch_begin(watch);
+	add("file", 0, false);
+	file_watch_end(watch);
+	CHECK(opens.calls == 2, "it has one, and opens another");
+	written("file");
+	tells("written", 0, true);
+out:
+	end();
 }
 
 /* How many events the kernel keeps. */
@@ -368,6 +410,7 @@ int main(void)
 		{ "the way there", the_way_there },
 		{ "no more than needed", no_more_than_needed },
 		{ "what cannot be watched", cannot_be },
+		{ "none is left", none_left },
 		{ "it never ends", never_ends },
 		{ "too much", too_much },
 	};

@@ -41,7 +41,7 @@ static int64_t now_ms;
 static int calls, fails_at;
 static unsigned int refused_n, troubles;
 static bool fleet_troubled, agent_troubled, overdue, no_filter, crowd;
-static size_t lines_fail, dropped;
+static size_t lines_fail, dropped, untold;
 static int made;
 
 static int call(const char *what)
@@ -110,6 +110,11 @@ static void given_lines(struct lines_down *down, const struct context *its, cons
 		snprintf(down->text[0], sizeof(down->text[0]), "what this machine needs is dropped: 192.0.2.1");
 		return;
 	}
+	if (!strcmp(file, STATE_UNTOLD)) {
+		down->n = untold;
+		snprintf(down->text[0], sizeof(down->text[0]), "what other commands do is seen a second later");
+		return;
+	}
 	down->n = lines_fail;
 	for (size_t i = 0; i < down->n; i++)
 		snprintf(down->text[i], sizeof(down->text[i]), "line %zu, 'follow bans', fails", i + 3);
@@ -175,7 +180,7 @@ static void begin(void)
 	calls = fails_at = made = 0;
 	refused_n = troubles = 0;
 	fleet_troubled = agent_troubled = overdue = no_filter = crowd = false;
-	lines_fail = dropped = 0;
+	lines_fail = dropped = untold = 0;
 }
 
 static void asks(const char *path, const char *token)
@@ -268,6 +273,9 @@ static void healths(void)
 	}
 	overdue = true;
 	looks();
+	untold = 1;
+	asks("/healthz", NULL);
+	untold = 0;
 	for (lines_fail = 1; lines_fail <= 2; lines_fail++)
 		looks();
 	begin();

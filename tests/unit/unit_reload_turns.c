@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Which files the service watches, when it looks at them, what it has loaded then, and what it says; word for word. */
 #include <errno.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -10,6 +11,7 @@
 #include "base/words.h"
 #include "change/feed.h"
 #include "model_clock.h"
+#include "observe/lines_down.h"
 #include "service/config.h"
 #include "service/file_watch.h"
 #include "service/jobs.h"
@@ -39,6 +41,7 @@ static struct file_of {
 static const char *of_networks, *networks_stamp; /* of networks; NULL: there is none */
 static const char *failing = "";
 static bool lock_unwatched, job_fails;
+static int forgotten;	       /* what another service left */
 static size_t told[4], told_n; /* what the kernel reports */
 
 static bool fails(const char *call)
@@ -57,10 +60,9 @@ static struct file_of *file_at(const char *path)
 	return &of_table;
 }
 
-static struct file_watch *given_open(int *err)
+static struct file_watch *given_open(void)
 {
-	*err = fails("watch") ? -EMFILE : 0;
-	return *err ? NULL : (struct file_watch *)told;
+	return fails("watch") ? NULL : (struct file_watch *)told;
 }
 
 static int given_add(struct file_watch *w, const char *path, size_t number, bool by_closing)
@@ -167,6 +169,27 @@ static void given_succeeded(const struct context *context, const char *list)
 	line("%s '%s' fails no more", context == &in_state ? "list" : "of another", list);
 }
 
+static void given_keep(const struct context *context, const char *file, const struct lines_down *down)
+{
+	if (context != &in_state || strcmp(file, STATE_UNTOLD) != 0 || down->n)
+		abort();
+	forgotten++;
+}
+
+__attribute__((format(printf, 4, 5))) static void given_say(const struct context *context, const char *file, bool down,
+							    const char *fmt, ...)
+{
+	char text[LINE_DOWN_MAX];
+	va_list args;
+
+	if (context != &in_state || strcmp(file, STATE_UNTOLD) != 0)
+		abort();
+	va_start(args, fmt);
+	vsnprintf(text, sizeof(text), fmt, args);
+	va_end(args);
+	line("%s: %s", down ? "fault" : "healed", text);
+}
+
 static bool given_defers(const struct jobs *of, unsigned int number)
 {
 	return of == &its_jobs && number % 2;
@@ -198,6 +221,8 @@ static bool given_loads(const struct config_line *l, const char **list, const ch
 #define config_loads		  given_loads
 #define config_load_of(all, name) ((all)->n && !strcmp(name, "lined") ? (all)->lines : NULL)
 #define list_failed		  given_failed
+#define lines_down_keep		  given_keep
+#define line_down_say		  given_say
 #define list_succeeded		  given_succeeded
 #define lstat			  given_lstat
 #define access(path, how)	  (file_at(path)->unseen ? -1 : 0)
@@ -232,12 +257,13 @@ static void ends(void)
 
 static void turn(void)
 {
-	bool again = reload_turn(r, &lines_of, &its_jobs, now_ms);
+	bool unseen = reload_unseen(r, now_ms), again = reload_turn(r, &lines_of, &its_jobs, now_ms);
 
 	end_words();
 	if (!slow)
 		ends();
-	line("%sdue in %lld", again ? "lines again, " : "", (long long)(reload_due(r) - now_ms));
+	line("%s%sdue in %lld", unseen ? "the state is looked at, " : "", again ? "lines again, " : "",
+	     (long long)(reload_due(r) - now_ms));
 }
 
 static void after(int64_t ms)
@@ -272,7 +298,11 @@ static void anew(void)
 static void versions(void)
 {
 	line("%d", reload_fd(r));
+	forgotten = 0;
 	follows();
+	follows();
+	if (forgotten != 1)
+		line("what another service left is forgotten %d times", forgotten);
 	turn();
 	follows();
 	after(1000);
@@ -457,6 +487,30 @@ static void not_watched(void)
 	after(60000);
 }
 
+/* Nothing is told at all: the state is looked at each second, and that is said once. */
+static void untold(void)
+{
+	files[1] = (struct file_of){ "two", "/l/two", "", "s1", "s2", .unwatched = true };
+	lock_unwatched = files[0].unwatched = true;
+	forgotten = 0;
+	follows();
+	turn();
+	for (int i = 0; i < 3; i++) {
+		after(999);
+		after(1);
+		follows();
+	}
+	files[0].now = "s9";
+	after(1000);
+	lock_unwatched = files[0].unwatched = files[1].unwatched = false;
+	follows();
+	turn();
+	after(1000);
+	after(1000);
+	if (forgotten)
+		line("it was forgotten");
+}
+
 /* As long as the name of a list may be. */
 static void long_name(void)
 {
@@ -533,11 +587,12 @@ static void all_the_time(void)
 static void word_for_word(void)
 {
 	static const struct scene scenes[] = {
-		{ "versions", versions },	{ "as it is written", written },
-		{ "not seen", not_seen },	{ "to nowhere", to_nowhere },
-		{ "several", several },		{ "lines that failed", failed_lines },
-		{ "not watched", not_watched }, { "a long name", long_name },
-		{ "each fails", each_fails },	{ "all the time", all_the_time },
+		{ "versions", versions },	  { "as it is written", written },
+		{ "not seen", not_seen },	  { "to nowhere", to_nowhere },
+		{ "several", several },		  { "lines that failed", failed_lines },
+		{ "not watched", not_watched },	  { "untold", untold },
+		{ "a long name", long_name },	  { "each fails", each_fails },
+		{ "all the time", all_the_time },
 	};
 
 	shows_scenes(&shows, scenes, sizeof(scenes) / sizeof(scenes[0]), anew);

@@ -331,6 +331,18 @@ static void looks_while_jobs_run(void)
 	runs(steps, 1);
 }
 
+/* Nobody tells what commands do: the state is looked at all the same, and that holds up nobody. */
+static void is_untold(void)
+{
+	static const struct step steps[] = { { .at = 50, .fd = FD_OBSERVER, .once = " unseen " },
+					     ENDS(200, 1, EXITS(0)),
+					     { .at = 1200, .fd = FD_OBSERVER, .once = " unseen " },
+					     { .at = 2200, .fd = FD_OBSERVER, .once = " unseen " },
+					     TERM(3000) };
+
+	runs(steps, 1);
+}
+
 static void refuse(void)
 {
 	config_fails = true;
@@ -657,6 +669,7 @@ static void word_for_word(void)
 					       { "looks while jobs run", looks_while_jobs_run },
 					       { "is in doubt", is_in_doubt },
 					       { "is behind", is_behind },
+					       { "is untold", is_untold },
 					       { "is read again", is_read_again },
 					       { "lines fail", lines_fail },
 					       { "lines fail again", lines_fail_again },

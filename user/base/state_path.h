@@ -28,6 +28,7 @@
 #define STATE_LINES	     "lines"  /* of the config file, while they fail */
 #define STATE_NEEDS	     "needs"  /* of this machine, while something drops them */
 #define STATE_LISTEN	     "listen" /* why the service does not, while it cannot */
+#define STATE_UNTOLD	     "untold" /* why it is not told what other commands do */
 #define STATE_LEARNED	     "learned"
 #define STATE_NETWORKS	     "networks"
 #define STATE_UNSEEN	     "unseen"  /* when it was said last that sessions may not be known */
@@ -42,8 +43,8 @@
 		STATE_ANNOUNCES_LOCK, STATE_HISTORY, STATE_EVENTS, STATE_FAILED, STATE_EVENTS_OLD, STATE_IMAGE,       \
 		STATE_FLEET, STATE_FLEET ".", STATE_AGENT, STATE_AGENT ".", STATE_LEARNED, STATE_LEARNED ".",         \
 		STATE_LINES, STATE_LINES ".", STATE_LISTEN, STATE_LISTEN ".", STATE_NEEDS, STATE_NEEDS ".",           \
-		STATE_NETWORKS, STATE_NETWORKS ".", STATE_UNSEEN, STATE_TUNNELS, STATE_TUNNELS ".", STATE_WORKSHOP,   \
-		STATE_RESERVE
+		STATE_NETWORKS, STATE_NETWORKS ".", STATE_UNSEEN, STATE_UNTOLD, STATE_UNTOLD ".", STATE_TUNNELS,      \
+		STATE_TUNNELS ".", STATE_WORKSHOP, STATE_RESERVE
 
 #define STATE_PATH_MAX PATH_MAX
 

@@ -211,7 +211,7 @@ static void keep_up(struct announcer *a)
 		bool was = a->todo;
 		int64_t now;
 
-		a->todo = state_watch_ended(a->watch) || a->todo;
+		a->todo = state_watch_ended(a->watch, a->context->state) || a->todo;
 		now = clock_ms();
 		a->todo = a->todo || now >= a->look_at || now >= a->end_at;
 		if (a->todo && !was && a->next < now + TOGETHER_MS)

@@ -283,7 +283,7 @@ static int turn(struct fleet_process *p)
 		err = begin(p);
 	if (!err && p->talk.fd >= 0)
 		err = take_all(p);
-	if (state_watch_ended(p->watch)) {
+	if (state_watch_ended(p->watch, p->context->state)) {
 		p->changed = true;
 		p->look_wait = LOOK_SOON_MS;
 	}

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * What the service has found to be wrong, a line each, for whoever shows it: a file of the state while there is any:
- * STATE_LINES, lines of the config file that fail, STATE_NEEDS, what this machine needs and is dropped, or
- * STATE_LISTEN, why nobody can ask the service.
+ * STATE_LINES, lines of the config file that fail, STATE_NEEDS, what this machine needs and is dropped,
+ * STATE_LISTEN, why nobody can ask the service, or STATE_UNTOLD, why it sees late what others do.
  */
 #ifndef OBSERVE_LINES_DOWN_H
 #define OBSERVE_LINES_DOWN_H

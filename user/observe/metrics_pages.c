@@ -81,6 +81,7 @@ PRINTF(2, 3) static void because_of(struct health *h, const char *fmt, ...)
 /* Lists whose next version was refused, and those that nobody renews. What is in force filters. */
 static void look_at_lists(const struct metrics_pages *s, struct health *h)
 {
+	static const char *const plain[] = { STATE_UNTOLD, STATE_LINES };
 	struct list_failure *failed = NULL;
 	char when[UTC_TEXT_MAX], good[UTC_TEXT_MAX], text[FRESH_TEXT_MAX], fleet[FLEET_TEXT_MAX];
 	char agents[AGENT_TEXT_MAX];
@@ -111,9 +112,11 @@ static void look_at_lists(const struct metrics_pages *s, struct health *h)
 		because_of(h, "%s",
 			   h->secret ? "what this machine needs is dropped: 'xdp-bloom status' says what"
 				     : lines.text[i]);
-	lines_down_take(&lines, s->context, STATE_LINES, true);
-	for (size_t i = 0; i < lines.n; i++)
-		because_of(h, "%s", lines.text[i]);
+	for (size_t k = 0; k < sizeof(plain) / sizeof(plain[0]); k++) {
+		lines_down_take(&lines, s->context, plain[k], true);
+		for (size_t i = 0; i < lines.n; i++)
+			because_of(h, "%s", lines.text[i]);
+	}
 	agent_seen_take(&agent, s->context);
 	if (agent_trouble(&agent, agents))
 		because_of(h, "%s", h->secret ? "crowdsec: the agent does not answer" : agents);

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/close_fd.h"
 #include "base/grow.h"
 #include "base/log.h"
 #include "base/path_walk.h"
@@ -31,23 +32,19 @@ struct watch {
 };
 
 struct file_watch {
-	int fd;
+	int fd; /* -1: there is none, for that reason */
+	int err;
 	struct entry *entries;
 	struct watch *watches;
 	size_t n, watches_n;
 };
 
-struct file_watch *file_watch_open(int *err)
+struct file_watch *file_watch_open(void)
 {
 	struct file_watch *f = calloc(1, sizeof(*f));
 
 	if (f)
-		f->fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
-	*err = !f ? -ENOMEM : f->fd < 0 ? because(-errno, "inotify: %s", strerror(errno)) : 0;
-	if (*err) {
-		free(f);
-		f = NULL;
-	}
+		f->fd = -1;
 	return f;
 }
 
@@ -56,10 +53,17 @@ int file_watch_fd(const struct file_watch *f)
 	return f->fd;
 }
 
+static void forget(struct file_watch *f)
+{
+	for (size_t i = 0; i < f->n; i++)
+		free(f->entries[i].path);
+	f->n = 0;
+}
+
 void file_watch_close(struct file_watch *f)
 {
-	file_watch_begin(f);
-	close(f->fd);
+	forget(f);
+	close_fd(f->fd);
 	free(f->entries);
 	free(f->watches);
 	free(f);
@@ -67,9 +71,12 @@ void file_watch_close(struct file_watch *f)
 
 void file_watch_begin(struct file_watch *f)
 {
-	for (size_t i = 0; i < f->n; i++)
-		free(f->entries[i].path);
-	f->n = 0;
+	forget(f);
+	/* Its instances are counted by user: root of a container may be the same, and have all. */
+	if (f->fd < 0) {
+		f->fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+		f->err = f->fd < 0 ? -errno : 0;
+	}
 	for (size_t i = 0; i < f->watches_n; i++)
 		f->watches[i].used = false;
 }
@@ -115,7 +122,9 @@ static int on_step(void *arg, const char *directory, const struct stat *is, cons
 					    (file->gone ? IN_GONE : 0));
 	/* A directory on the way may be unreadable; only for the file's own directory is that an error. */
 	if (e.watch < 0)
-		return !last ? 0 : because(-errno, "%s: cannot be watched: %s", directory, strerror(errno));
+		return !last ? 0
+			     : because(-errno, "%s: cannot be watched: %s%s", directory, strerror(errno),
+				       errno == ENOSPC ? " (fs.inotify.max_user_watches?)" : "");
 	err = use(file->watch, e.watch);
 	return err ? err : keep(file->watch, e, directory, name);
 }
@@ -123,7 +132,12 @@ static int on_step(void *arg, const char *directory, const struct stat *is, cons
 int file_watch_add(struct file_watch *f, const char *path, size_t number, bool gone)
 {
 	struct file file = { f, number, gone };
-	int err = way_walk(path, on_step, &file);
+	int err;
+
+	if (f->fd < 0)
+		return because(f->err, "inotify: %s%s", errno_text(f->err),
+			       err_is(f->err, EMFILE) ? " (fs.inotify.max_user_instances?)" : "");
+	err = way_walk(path, on_step, &file);
 
 	/* A file that is missing is reported when it comes: the path is watched as far as it exists. */
 	return err_is(err, ENOENT) || err_is(err, ENOTDIR) || err_is(err, ELOOP) ? 0 : err;

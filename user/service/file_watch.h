@@ -11,8 +11,9 @@
 
 struct file_watch;
 
-/* On failure: NULL, and -errno in *err. file_watch_fd() becomes readable when there is something to read. */
-struct file_watch *file_watch_open(int *err);
+/* NULL: there is no memory. */
+struct file_watch *file_watch_open(void);
+/* Readable when there is something to read. -1: the kernel has none; each begin tries again, and adding says why. */
 int file_watch_fd(const struct file_watch *f);
 void file_watch_close(struct file_watch *f);
 

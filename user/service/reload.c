@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/state_path.h"
 #include "change/feed.h"
+#include "observe/lines_down.h"
 #include "service/config.h"
 #include "service/file_watch.h"
 #include "service/jobs.h"
@@ -32,6 +33,8 @@
 #define FAILED_NUMBER (SIZE_MAX - 1)
 /* Some changes are not reported: by another machine, or by a mount over a directory. */
 #define LOOK_EVERY 60000
+/* Nor is any, where the kernel has nothing left that would: the state is looked at. */
+#define UNSEEN_EVERY 1000
 
 /* What is reported of a file. */
 struct news {
@@ -58,28 +61,27 @@ struct reload {
 	struct file_watch *watch;
 	struct followed *lists;
 	size_t n;
-	int64_t due, look_at;
-	bool command_ended, lock_warned;
-	struct news failed; /* of the files that could not be loaded */
+	int64_t due, look_at, unseen_at;   /* INT64_MAX: what other commands do is told */
+	bool command_ended, known, untold; /* known: whether it is */
+	struct news failed;		   /* of the files that could not be loaded */
 };
 
 int reload_open(struct reload **reload)
 {
 	struct reload *r = calloc(1, sizeof(*r));
-	int err = -ENOMEM;
 
 	*reload = r;
 	if (!r)
-		return err;
-	r->due = INT64_MAX;
+		return -ENOMEM;
+	r->due = r->unseen_at = INT64_MAX;
 	r->failed.rest = rest;
 	r->look_at = clock_ms() + LOOK_EVERY;
-	r->watch = file_watch_open(&err);
-	if (err) {
-		free(r);
-		*reload = NULL;
-	}
-	return err;
+	r->watch = file_watch_open();
+	if (r->watch)
+		return 0;
+	free(r);
+	*reload = NULL;
+	return -ENOMEM;
 }
 
 static void free_lists(struct followed *lists, size_t n)
@@ -132,6 +134,27 @@ static const char *what(const struct followed *list, char text[LIST_NAME_MAX + 8
 	return text;
 }
 
+static void is_untold(struct reload *r, const struct context *context, int err)
+{
+	static const struct lines_down none;
+
+	if (!r->known && !err)
+		lines_down_keep(context, STATE_UNTOLD, &none);
+	if (err && !r->untold) {
+		line_down_say(
+			context, STATE_UNTOLD, true,
+			"%s; what other commands do is seen a second later, new versions of lists up to two minutes later",
+			reason(err));
+		r->unseen_at = 0;
+	}
+	if (!err && r->untold) {
+		line_down_say(context, STATE_UNTOLD, false, "what other commands do is seen at once again");
+		r->look_at = 0; /* what nobody told of */
+	}
+	r->known = true;
+	r->untold = err;
+}
+
 static void follow_files(struct reload *r, const struct config *config, const struct jobs *jobs)
 {
 	char lock[STATE_PATH_MAX], text[LIST_NAME_MAX + 8];
@@ -139,17 +162,15 @@ static void follow_files(struct reload *r, const struct config *config, const st
 
 	file_watch_begin(r->watch);
 	err = file_watch_add(r->watch, state_path(lock, jobs->context->state, STATE_LOCK), LOCK_NUMBER, true);
-	if (err && !r->lock_warned)
-		warn("%s; what other commands do is not seen", reason(err));
-	r->lock_warned = err;
+	is_untold(r, jobs->context, err);
 	for (size_t i = 0; i < r->n; i++) {
 		struct followed *list = &r->lists[i];
 
 		err = file_watch_add(r->watch, list->path, i, false);
 		/* What may not even be seen is_due() says. */
-		if (err && !list->warned && !access(list->path, F_OK))
+		if (err && !list->warned && !r->untold && !access(list->path, F_OK))
 			warn("%s: %s; a new version is noticed a minute or two later", what(list, text), reason(err));
-		list->warned = err;
+		list->warned = err && !r->untold;
 	}
 	follow_failed(r, config, jobs);
 	file_watch_end(r->watch);
@@ -292,13 +313,29 @@ static int64_t due_of(const struct news *news, int64_t due)
 	return news->held && news->rest.at < due ? news->rest.at : due;
 }
 
-int64_t reload_due(const struct reload *r)
+bool reload_unseen(struct reload *r, int64_t now)
+{
+	bool due = now >= r->unseen_at;
+
+	if (due)
+		r->unseen_at = r->untold ? now + UNSEEN_EVERY : INT64_MAX;
+	return due;
+}
+
+static int64_t turn_due(const struct reload *r)
 {
 	int64_t due = due_of(&r->failed, r->due < r->look_at ? r->due : r->look_at);
 
 	for (size_t i = 0; i < r->n; i++)
 		due = due_of(&r->lists[i].news, due);
 	return due;
+}
+
+int64_t reload_due(const struct reload *r)
+{
+	int64_t due = turn_due(r);
+
+	return r->unseen_at < due ? r->unseen_at : due;
 }
 
 /* May it be looked at? If it was held, what comes next rests for longer. */
@@ -407,7 +444,7 @@ bool reload_turn(struct reload *r, const struct config *config, struct jobs *job
 {
 	bool look = now >= r->look_at, again;
 
-	if (now < reload_due(r))
+	if (now < turn_due(r))
 		return false;
 	if (look)
 		r->look_at = now + LOOK_EVERY;

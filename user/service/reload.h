@@ -14,6 +14,7 @@ struct state;
 /* 0 or -errno with the reason recorded. */
 int reload_open(struct reload **reload);
 void reload_close(struct reload *reload);
+/* To wait for; -1: nothing is told now. */
 int reload_fd(const struct reload *reload);
 
 /* Follows the files of the lists in the state, and of deferred lines. */
@@ -30,7 +31,9 @@ void reload_again(struct reload *reload);
 
 /* True: a command has ended, so the state may have changed. */
 bool reload_read(struct reload *reload, int64_t now);
-/* When to call reload_turn(), in ms of CLOCK_MONOTONIC. */
+/* Nobody tells what other commands do: true when it is time to look at the state. */
+bool reload_unseen(struct reload *reload, int64_t now);
+/* When to call reload_unseen() and reload_turn(), in ms of CLOCK_MONOTONIC. */
 int64_t reload_due(const struct reload *reload);
 /*
  * Queues a job for each list whose file is neither the loaded version nor one that was tried. True: the file of a

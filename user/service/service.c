@@ -258,6 +258,8 @@ static void set_aside(struct service *s, int64_t now)
 static void turn(struct service *s, int64_t now)
 {
 	set_aside(s, now);
+	if (reload_unseen(s->reload, now))
+		service_look_soon(s, now);
 	if (now >= look_due(s))
 		look(s, now, busy(s));
 	if (!s->jobs.first && !s->slow.first && s->retry.at == INT64_MAX)
@@ -341,7 +343,6 @@ static void loop(struct service *s)
 	struct pollfd fds[OWN_FDS + OBSERVER_FDS] = {
 		[ON_SIGNAL] = { .fd = s->signals, .events = POLLIN },
 		[ON_WALL] = { .fd = s->expiry.timer, .events = POLLIN },
-		[ON_FILE] = { .fd = reload_fd(s->reload), .events = POLLIN },
 	};
 
 	while (!s->stop && !s->status) {
@@ -349,6 +350,7 @@ static void loop(struct service *s)
 		nfds_t n = OWN_FDS;
 
 		turn(s, now);
+		fds[ON_FILE] = (struct pollfd){ .fd = reload_fd(s->reload), .events = POLLIN };
 		fds[ON_LINK] = (struct pollfd){ .fd = arrivals_fd(s->arrivals, now), .events = POLLIN };
 		fds[ON_ERRAND] = (struct pollfd){ .fd = errands_fd(&s->errands), .events = POLLIN };
 		n += observer_fds(s->observer, fds + OWN_FDS);

@@ -90,8 +90,9 @@ int verb_events(const struct call *call)
 	if (o->since.given)
 		utc_text(since, time(NULL) - (time_t)o->since.value);
 	if (o->follow) {
+		/* Its instances are counted by user, and may all be in use: it looks each second anyhow. */
 		watch = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
-		if (watch < 0 || inotify_add_watch(watch, directory, IN_MODIFY | IN_CREATE | IN_MOVED_TO) < 0)
+		if (watch >= 0 && inotify_add_watch(watch, directory, IN_MODIFY | IN_CREATE | IN_MOVED_TO) < 0)
 			return fail("%s", reason(because(-errno, "%s: %s", directory, strerror(errno))));
 		stop_on(SIGINT);
 		stop_on(SIGTERM);

@@ -248,7 +248,7 @@ static void look_at_fleet(struct status *s)
 
 static void look_at_lines(struct status *s, const struct context *context)
 {
-	static const char *const files[] = { STATE_NEEDS, STATE_LISTEN, STATE_LINES };
+	static const char *const files[] = { STATE_NEEDS, STATE_LISTEN, STATE_UNTOLD, STATE_LINES };
 	struct lines_down down;
 
 	for (size_t k = 0; k < sizeof(files) / sizeof(files[0]); k++) {
