@@ -47,11 +47,18 @@ boots() {
 		until now=$(state "" MainPID) && [ "$now" != 0 ] && [ "$now" != "$before" ]; do sleep 0.1; done
 		until [ "$(state "" ActiveState)" = active ]; do sleep 0.1; done
 		said "started again"
+		echo "nonsense" >>/etc/xdp-bloom.conf
+		systemctl kill -s KILL xdp-bloom.service
+		until [ "$(state "" ActiveState)" = failed ] || [ "$(state "" NRestarts)" -gt 12 ]; do sleep 0.1; done
+		sed -i '$d' /etc/xdp-bloom.conf
+		until [ "$(state "" ActiveState)" = failed ] || [ "$(state "" ActiveState)" = active ]; do sleep 0.1; done
+		said "many times: $(state "" ActiveState)"
 		systemctl stop xdp-bloom.service
 		said "stopped: $(state "" ActiveState) $(state "" Result)"
 		"$XDP_BLOOM" test 203.0.113.5 | head -1
 	SH
 	is "$(cat said)" "$(printf '%s\n' 'active, inactive, OOM: continue' 'read again' '203.0.113.5: drop (roster)' 'started again' \
+		'many times: active' \
 		'stopped: inactive success' '203.0.113.5: drop (roster)')" "what the first boot says"
 	# Its interface is late.
 	trial <<-'SH'
