@@ -432,6 +432,30 @@ starts_on_a_full_disk() {
 	umount -l small
 }
 
+# Any user can take all names that a disk has place for, and so that of a socket.
+starts_without_names() {
+	local line n=0
+
+	mkdir small
+	mount -t tmpfs -o size=30m,nr_inodes=60 tmpfs small || skip "the kernel has no tmpfs"
+	export XDP_BLOOM_STATE=$WORK/small/state
+	prepare
+	ready
+	stop
+	rm -rf "${XDP_BLOOM_BPFFS:?}"
+	let_go edge0
+	while : >"small/name$n"; do
+		n=$((n + 1))
+	done 2>/dev/null
+	ready
+	heard "$log" "samples.sock: No space left on device; no other command sees samples until there is room"
+	send 0 -b banned -c clean
+	rm small/name*
+	wait_until "its socket" test -S small/state/samples.sock
+	stop
+	umount -l small
+}
+
 send_through() {
 	"$TRAFFIC" -b banned -c clean wire0 edge0 &>/dev/null
 }
@@ -922,6 +946,6 @@ grows() {
 	stop
 }
 
-run_cases grows starts_and_stops tells_who_is_busy only_one finds_interfaces "finds_interfaces --shared" finds_the_same_number comes_with_many_names name_of_what_is_away says_what_is_not_seen tries_interfaces_again claims_no_filter gives_up_an_interface changes_slowly ends_bans ends_what_was_killed restores_without_watchers clock_is_set ends_bans_later starts_on_a_full_disk \
+run_cases grows starts_and_stops tells_who_is_busy only_one finds_interfaces "finds_interfaces --shared" finds_the_same_number comes_with_many_names name_of_what_is_away says_what_is_not_seen tries_interfaces_again claims_no_filter gives_up_an_interface changes_slowly ends_bans ends_what_was_killed restores_without_watchers clock_is_set ends_bans_later starts_on_a_full_disk starts_without_names \
 	ends_bans_of_a_state_that_was_gone beside_a_load \
 	rotates rotates_later killed_at_start answers_prometheus port_is_taken nothing_is_told with_few_rights damaged_state line_fails line_is_refused spoken_of_all_the_time says_nothing_of_a_link written_all_the_time counts_nothing

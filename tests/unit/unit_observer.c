@@ -243,7 +243,9 @@ static void given_weigh_forget(struct weigher *weigher)
 static int given_relay_open(const struct context *its, struct relay *relay)
 {
 	expects(its == &own && relay->listener == -1, "its relay");
-	if (!given.relay_err)
+	if (given.relay_err)
+		line("the relay is opened, in vain");
+	else
 		relay->listener = 50;
 	return given.relay_err ? because(given.relay_err, "no relay") : 0;
 }
@@ -255,7 +257,7 @@ static void given_relay_close(struct relay *relay)
 
 static void given_accept(struct relay *relay)
 {
-	expects(relay->listener == 50, "who reads samples");
+	expects(relay->listener == (given.relay_err ? -1 : 50), "who reads samples");
 	line("readers are let in");
 }
 
@@ -856,6 +858,21 @@ static void lost(void)
 }
 
 /* The disk is full: it begins all the same, and writes the history as soon as there is room. */
+static void no_name(void)
+{
+	given.relay_err = -ENOSPC;
+	opens();
+	waits();
+	turn();
+	after(4999);
+	now_ms++;
+	given.relay_err = 0;
+	observer_look(observer);
+	turn();
+	waits();
+	ends();
+}
+
 static void no_room(void)
 {
 	given.full = true;
@@ -1000,6 +1017,7 @@ static void word_for_word(void)
 		     { "lists", lists },
 		     { "a history is lost", lost },
 		     { "a full disk", no_room },
+		     { "no name is left on it", no_name },
 		     { "what passes", passing },
 		     { "how long it waits", timeouts },
 		     { "what it is told", told },

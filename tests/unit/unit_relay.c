@@ -173,6 +173,8 @@ static void paths(void)
 	own_context.state = "/nonexistent";
 	CHECK(err_is(relay_open(&own_context, &r), ENOENT) && r.listener == -1, "in no directory");
 	own_context.state = before;
+	relay_accept(&r);
+	CHECK(!r.shut && relay_fd(&r) == -1, "it is waited for");
 }
 
 int main(void)

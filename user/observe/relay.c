@@ -71,7 +71,7 @@ int relay_fd(const struct relay *r)
 
 void relay_accept(struct relay *r)
 {
-	int fd = accept_next(r->listener, NULL, NULL, &r->shut);
+	int fd = r->listener < 0 ? -1 : accept_next(r->listener, NULL, NULL, &r->shut);
 
 	for (int i = 0; i < RELAY_MAX && fd >= 0; i++) {
 		if (r->client[i] >= 0 && has_gone(r->client[i])) {

@@ -24,7 +24,7 @@ int relay_path(const struct context *context, char *path, size_t size);
 int relay_open(const struct context *context, struct relay *relay);
 void relay_close(struct relay *relay);
 
-/* Readable when a reader wants to connect; -1: nobody can, for a second. */
+/* Readable when a reader wants to connect; -1: nobody can, for a second, or until it is opened. */
 int relay_fd(const struct relay *relay);
 void relay_accept(struct relay *relay);
 

@@ -141,6 +141,17 @@ static int open_history(struct observer *o)
 	return history_private(&o->history);
 }
 
+/* Nor is a name for its socket needed to filter, for which the disk may have no place. */
+static int open_relay(struct observer *o)
+{
+	int err = relay_open(o->live.context, &o->relay);
+
+	if (!err_is(err, ENOSPC))
+		return err;
+	warn("%s; no other command sees samples until there is room", reason(err));
+	return 0;
+}
+
 /*
  * Any user may have the port while no service has it, and an address may come later than the service: neither keeps it
  * from filtering.
@@ -181,7 +192,7 @@ int observer_open(const struct context *context, struct observer **observer, con
 	o->hosts = copy(listen->hosts, &err);
 	o->token = copy(listen->token, &err);
 	lines_down_keep(context, STATE_LISTEN, &none);
-	err = err ?: relay_open(context, &o->relay);
+	err = err ?: open_relay(o);
 	if (!err)
 		err = open_history(o);
 	if (!err && listen->address && listen->token)
@@ -388,6 +399,8 @@ static void count(struct observer *o, int64_t now)
 void observer_look(struct observer *o)
 {
 	open_samples(o);
+	if (o->relay.listener < 0)
+		relay_open(o->live.context, &o->relay);
 	o->opened = clock_ms();
 }
 
