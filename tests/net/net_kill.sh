@@ -15,7 +15,7 @@ import collections, json, os, random, signal, subprocess, sys, time
 
 rng = random.Random(int(os.environ["XDP_BLOOM_SEED"]))
 bloom, bpffs, state = (os.environ[name] for name in ("XDP_BLOOM", "XDP_BLOOM_BPFFS", "XDP_BLOOM_STATE"))
-known_files = {"state.db", "state.db-wal", "state.db-shm", "lock", "events", "events.1", "history", "reserve"}
+known_files = {"state.db", "state.db-wal", "state.db-shm", "lock", "events", "events.1", "history", "reserve", "reserve.2"}
 # One of each version of the list alone, and one of both.
 probes = {"100.64.1.1": {1}, "100.64.2.2": {2}, "100.64.3.3": {1, 2}}
 bans = ["198.18.%d.%d" % (rng.randrange(256), rng.randrange(256)) for _ in range(40)]

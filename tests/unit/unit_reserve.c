@@ -10,14 +10,19 @@
 #include "base/log.h"
 #include "ktap.h"
 
-static uint64_t blocks;
+static uint64_t blocks, files, free_files;
 static bool unknown, no_room;
 static unsigned int said;
 
 static int given_statvfs(const char *path, struct statvfs *is)
 {
 	(void)path;
-	*is = (struct statvfs){ .f_bfree = blocks, .f_bavail = 1, .f_frsize = 4096, .f_bsize = 1 };
+	*is = (struct statvfs){ .f_bfree = blocks,
+				.f_bavail = 1,
+				.f_frsize = 4096,
+				.f_bsize = 1,
+				.f_files = files,
+				.f_ffree = free_files };
 	return unknown ? -1 : 0;
 }
 
@@ -32,7 +37,7 @@ static int given_fallocate(int fd, off_t from, off_t n)
 #include "state/reserve.c"
 #undef posix_fallocate
 
-static char directory[200], path[STATE_PATH_MAX];
+static char directory[200], path[STATE_PATH_MAX], second[STATE_PATH_MAX];
 
 /* Its size; -1: it is not there. */
 static int size(void)
@@ -52,8 +57,11 @@ static void kept(void)
 	CHECK(size() == 256 << 10, "%d bytes", size());
 	CHECK(!truncate(path, 7), "not there");
 	reserve_keep(directory);
+	CHECK(!unlink(second), "no second name");
+	reserve_keep(directory);
 	CHECK(size() == 7, "made again: %d bytes", size());
-	CHECK(reserve_give(directory) && size() == -1 && said == 1, "not given");
+	CHECK(!access(second, F_OK) && !unlink(path), "no second name");
+	CHECK(reserve_give(directory) && size() == -1 && access(second, F_OK) && said == 1, "not given");
 	CHECK(!reserve_give(directory) && said == 1, "given twice");
 	unknown = true;
 	blocks = 0;
@@ -80,8 +88,14 @@ static void needed(void)
 	CHECK(reserve_is_needed(directory), "not needed");
 	blocks = 64;
 	CHECK(!reserve_is_needed(directory), "needed");
+	files = 9;
+	CHECK(reserve_is_needed(directory), "not needed without a name");
+	free_files = 1;
+	CHECK(!reserve_is_needed(directory), "needed with one");
+	free_files = 0;
 	unknown = true;
 	CHECK(!reserve_is_needed(directory), "needed where nobody knows");
+	files = 0;
 	unknown = false;
 }
 
@@ -97,8 +111,10 @@ int main(void)
 		return KTAP_FAIL;
 	}
 	state_path(path, directory, STATE_RESERVE);
+	state_path(second, directory, STATE_RESERVE ".2");
 	status = ktap_run(cases, sizeof(cases) / sizeof(*cases));
 	unlink(path);
+	unlink(second);
 	rmdir(directory);
 	return status;
 }

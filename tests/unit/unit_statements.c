@@ -9,6 +9,11 @@
 
 #include "ktap.h"
 
+#include "state/reserve.h"
+
+#define NO_NAMES -1
+
+static bool needed_given(const char *directory);
 static int code_given(sqlite3 *db);
 static int system_given(sqlite3 *db);
 static const char *text_given(sqlite3 *db);
@@ -16,6 +21,7 @@ static const char *text_given(sqlite3 *db);
 #define sqlite3_errcode	     code_given
 #define sqlite3_system_errno system_given
 #define sqlite3_errmsg	     text_given
+#define reserve_is_needed    needed_given
 
 #include "state/statements.c"
 
@@ -36,6 +42,11 @@ static const char *text_given(sqlite3 *db)
 	return db ? "its words" : NULL;
 }
 
+static bool needed_given(const char *directory)
+{
+	return of_system == NO_NAMES && !strcmp(directory, "/dir");
+}
+
 static void in_words(void)
 {
 	static const struct {
@@ -44,6 +55,8 @@ static void in_words(void)
 	} known[] = {
 		{ SQLITE_IOERR, EIO, EIO, "/dir: writing: its words" },
 		{ SQLITE_IOERR, ENOSPC, ENOSPC, "/dir: writing: the disk is full" },
+		{ SQLITE_CANTOPEN, ENOSPC, EIO, "/dir: writing: its words" },
+		{ SQLITE_CANTOPEN, NO_NAMES, ENOSPC, "/dir: writing: the disk is full" },
 		{ SQLITE_FULL, 0, ENOSPC, "/dir: writing: the disk is full" },
 		{ SQLITE_NOTADB, 0, EUCLEAN,
 		  "/dir: writing: the state file is damaged (its words); see 'xdp-bloom state recover'" },

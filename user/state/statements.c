@@ -10,6 +10,7 @@
 
 #include "base/grow.h"
 #include "base/log.h"
+#include "state/reserve.h"
 
 /* The largest value of ours is a piece of a list (list_chunks.c). */
 #define VALUE_BYTES_MAX (256 << 20)
@@ -56,7 +57,8 @@ int because_sqlite(const struct state *s, const char *what)
 
 	switch (code) {
 	case SQLITE_IOERR:
-		if (sqlite3_system_errno(s->db) != ENOSPC)
+	case SQLITE_CANTOPEN: /* its log or index, for whose name the disk has no place */
+		if (code == SQLITE_IOERR ? sqlite3_system_errno(s->db) != ENOSPC : !reserve_is_needed(s->directory))
 			return because(-EIO, "%s: %s: %s", s->directory, what, sqlite3_errmsg(s->db));
 		/* fall through */
 	case SQLITE_FULL:
