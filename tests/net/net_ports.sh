@@ -142,6 +142,46 @@ by_service() {
 	filters
 }
 
+fills_up() {
+	head -c 20m /dev/zero >small/fill 2>/dev/null
+	expect 2 "$XDP_BLOOM" add 192.0.2.1
+	one_line "the disk is full"
+}
+
+# Whoever fills the state's disk keeps no port from being filtered, and has not the room that is kept for the start.
+full_disk() {
+	mkdir small
+	mount -t tmpfs -o size=6m tmpfs small || skip "the kernel has no tmpfs"
+	export XDP_BLOOM_STATE=$WORK/small/state
+	above bridge
+	join 0
+	echo 'attach edgetop --ports' >conf
+	ready
+	wait_until "the first port" on edge0
+	fills_up
+	join 1
+	heard "$log" "the disk is full; what can be filtered is, and is kept when there is room"
+	wait_until "one that has come" on "edge0 edge1"
+	join 2
+	wait_until "another one" on "edge0 edge1 edge2"
+	filters 0 1 2
+	test -e small/state/reserve || fail "the room for the start of the machine is gone"
+	is "$(rule)" "edgetop,auto,source,ingress,edge0" "the rule"
+	ip link del edge1
+	rm small/fill
+	bloom restore
+	is "$(rule)" "edgetop,auto,source,ingress,edge0 edge2" "the rule, with room"
+	bloom status
+	fills_up
+	join 3
+	wait_until "the last one" on "edge0 edge2 edge3"
+	rm small/fill
+	bloom detach edgetop --ports
+	filters
+	stop
+	umount -l small
+}
+
 # Who is attached by its name is filtered for itself; who is detached by its name stays so for as long as it is a port.
 by_name() {
 	above bridge
@@ -721,5 +761,5 @@ needs_pass_by_errand() {
 }
 
 run_cases "by_hand bridge" "by_hand bond mode active-backup miimon 50" "by_hand team" \
-	"by_service bridge" "by_service bond mode active-backup miimon 50" "by_service team" by_name by_other_name behind_many_names renamed another_has_its_name "another_has_its_name settled" leaves_under_another_name renamed_again "renamed_again service" "renamed_again service --mode tc" another_has_its_first_name leaves_its_name_to_another names_change_places options on_trial for_itself_on_trial for_itself_without_its_rule not_on_trial moves moves_on_trial "made_again edgetop" "made_again edgetwo" cut_short moves_with_a_need one_cannot \
+	"by_service bridge" "by_service bond mode active-backup miimon 50" "by_service team" by_name by_other_name behind_many_names renamed another_has_its_name "another_has_its_name settled" leaves_under_another_name renamed_again "renamed_again service" "renamed_again service --mode tc" another_has_its_first_name leaves_its_name_to_another names_change_places options on_trial for_itself_on_trial for_itself_without_its_rule not_on_trial moves moves_on_trial "made_again edgetop" "made_again edgetwo" cut_short full_disk moves_with_a_need one_cannot \
 	refusals reboot at_random needs_pass needs_pass_by_errand

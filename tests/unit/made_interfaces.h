@@ -43,12 +43,12 @@ static size_t came_n;
 static enum agreement agrees;
 static bool watched, matches,
 	fails_on; /* the service runs; more than sources was asked about; what follows fails, too */
-static int calls, fails_at, fails_with;
+static int calls, fails_at, fails_too, fails_with;
 
 /* The call of that number fails. */
 __attribute__((format(printf, 1, 2))) static int call(const char *fmt, ...)
 {
-	bool fails = ++calls == fails_at || (fails_on && fails_at && calls > fails_at);
+	bool fails = ++calls == fails_at || calls == fails_too || (fails_on && fails_at && calls > fails_at);
 	va_list args;
 
 	printf("  ");
@@ -351,7 +351,8 @@ static int given_guard(struct guard *guard, struct state *state, const struct li
 {
 	(void)state;
 	(void)live;
-	return call("the guard%s%s", guard->everything ? ", everything" : "", begins(guard));
+	return call("the guard%s%s%s", guard->everything ? ", everything" : "", guard->tells ? ", to be told" : "",
+		    begins(guard));
 }
 
 static int given_ports(struct change *change, char *const *names, int names_n, unsigned int match,
@@ -637,7 +638,7 @@ static void anew(void)
 	links[4] = "p2";
 	agrees = AGREED;
 	watched = matches = fails_on = false;
-	calls = fails_at = 0;
+	calls = fails_at = fails_too = 0;
 	fails_with = -EIO;
 	unread = NULL;
 	reads = 0;

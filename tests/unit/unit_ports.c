@@ -730,6 +730,43 @@ static void rule_is_detached(const char *label)
 	ports_kept_free(&kept);
 }
 
+static void who_comes(void)
+{
+	struct interface_info *come;
+	size_t n;
+	int err = ports_come(its.state, &come, &n);
+
+	printf("  %s\n", err ? reason(err) : "these come:");
+	for (size_t i = 0; i < n; i++)
+		printf("  %s %s, match %u\n", come[i].name, come[i].mode, come[i].match);
+	free(come);
+}
+
+/* While nothing could be written two were attached, one of which has gone since, and one is no port any more. */
+static void without_a_word(void)
+{
+	bridge();
+	follow("br9", "native", false, MATCH_SOURCE);
+	entry("eth3", MATCH_SOURCE);
+	commit();
+	who_comes();
+	fails_at = calls + 1;
+	who_comes();
+	filtered[0] = (struct attachment){ .name = "eth1", .as = "eth1" };
+	filtered[1] = (struct attachment){ .name = "gone", .as = "gone", .gone = true };
+	filtered[2] = (struct attachment){ .name = "was", .as = "was" };
+	filtered[3] = (struct attachment){ .name = "eth3", .as = "eth3", .gone = true };
+	filtered[4] = (struct attachment){ .name = "eth2", .as = "eth2", .match = MATCH_LEAVING(0) };
+	filtered_n = 5;
+	rule_is_detached("ports of br0");
+	rule_is_detached("ports of br9");
+	fails_at = calls + 2;
+	rule_is_detached("ports of br0");
+	settle("there is room");
+	all_attached();
+	settle("what has gone is no more");
+}
+
 /* "new" was the port eth1, and what is called eth1 now is filtered for itself, as "own". */
 static void swapped(void)
 {
@@ -1263,6 +1300,7 @@ static void word_for_word(void)
 					       { "names change places", names_change_places },
 					       { "for itself", for_itself },
 					       { "for itself, without its rule", without_its_rule },
+					       { "without a word", without_a_word },
 					       { "directions", directions },
 					       { "of their own", of_their_own },
 					       { "come fails", come_fails },

@@ -6,6 +6,46 @@
  */
 #include "made_interfaces.h"
 
+/* What has become a port since. */
+static struct interface_info new_ports[2];
+static size_t new_n;
+
+static int given_come(struct state *state, struct interface_info **entries, size_t *n)
+{
+	int err = state ? call("which ports came") : -EINVAL;
+
+	*n = err ? 0 : new_n;
+	*entries = err ? NULL : malloc(sizeof(new_ports));
+	if (*entries)
+		memcpy(*entries, new_ports, sizeof(new_ports));
+	return err;
+}
+
+static int given_live(struct live *live, const struct context *context)
+{
+	(void)context;
+	*live = (struct live){ .meta = -1 };
+	return call("what is in force");
+}
+
+static void given_close(struct live *live)
+{
+	(void)live;
+	puts("  and enough of it");
+}
+
+static int given_take(const char *path, long seconds)
+{
+	return call("the lock, for %ld s", seconds) ?: lock_take(path, seconds);
+}
+
+#define ports_come   given_come
+#define live_open    given_live
+#define live_close   given_close
+#define kernel_ready given_ready
+#define lock_take    given_take
+#include "change/no_room.c"
+
 static const struct shown known[] = {
 #include "unit_restoring.txt"
 };
@@ -116,6 +156,34 @@ static void restored_early(void)
 	}
 }
 
+/* Where nothing can be written, what is to be filtered is so. */
+static void restored_without_room(void)
+{
+	static const enum agreement in_force[] = { AGREED, BEHIND, UNKNOWN, NOTHING_LIVE };
+
+	for (size_t is = 0; is < 4; is++)
+		for (int at = 1; at <= (is ? 1 : 8); at++) {
+			restore_before();
+			agrees = in_force[is];
+			reserve = true;
+			new_ports[0] = (struct interface_info){ .name = "p1", .mode = "skb", .match = MATCH_BOTH };
+			new_ports[1] = (struct interface_info){ .name = "eth7", .mode = "auto" };
+			new_n = 2;
+			fails_at = 1;
+			fails_too = at > 1 ? at : 0;
+			fails_with = -ENOSPC;
+			printf("-- what is in force is %zu; call %d fails, too\n", is, fails_too);
+			restores(at & 1, at == 5);
+		}
+	puts("-- all is filtered");
+	anew();
+	eth0_is();
+	new_n = 0;
+	fails_at = 1;
+	fails_with = -ENOSPC;
+	restores(true, false);
+}
+
 static void completes(void)
 {
 	struct change change = { .context = &own_context };
@@ -145,6 +213,7 @@ static void word_for_word(void)
 {
 	static const struct scene scenes[] = { { "restore", restored },
 					       { "early", restored_early },
+					       { "without room", restored_without_room },
 					       { "half changed", completes } };
 
 	shows_scenes(&shows, scenes, sizeof(scenes) / sizeof(scenes[0]), NULL);

@@ -13,6 +13,7 @@
 #include "change/agreement.h"
 #include "change/guard_needs.h"
 #include "change/home.h"
+#include "change/no_room.h"
 #include "change/own_addresses.h"
 #include "change/ports.h"
 #include "change/revert_timer.h"
@@ -768,7 +769,7 @@ int detach_interfaces(const struct context *context, char *const *labels, int n,
 	return err;
 }
 
-static struct attachment attachment_kept(const struct interface_info *kept)
+struct attachment attachment_kept(const struct interface_info *kept)
 {
 	struct attachment at = { .shared = kept->shared,
 				 .match = kept->match,
@@ -853,21 +854,26 @@ int attachments_settle(const struct context *context, struct state *state)
 }
 
 /* A missing interface is no reason to leave the others unfiltered. */
+bool attachment_restore(const struct context *context, struct attachment *at)
+{
+	int err = attach_settle(context, at, true) ?: attach_one(context, at);
+
+	if (!err)
+		attachment_warn(at);
+	if (!err || err_is(err, EEXIST))
+		return true;
+	fail("%s; the rest is restored", reason(err));
+	return false;
+}
+
 static int restore_interfaces(struct change *change, size_t *missing)
 {
 	struct attachment *list;
 	size_t n;
-	int err = attachments_kept(change->state, &list, &n), status;
+	int err = attachments_kept(change->state, &list, &n);
 
-	for (size_t i = 0; i < n && !err; i++) {
-		status = attach_settle(change->context, &list[i], true) ?: attach_one(change->context, &list[i]);
-		if (!status)
-			attachment_warn(&list[i]);
-		if (!status || err_is(status, EEXIST))
-			continue;
-		*missing += 1;
-		fail("%s; the rest is restored", reason(status));
-	}
+	for (size_t i = 0; i < n && !err; i++)
+		*missing += !attachment_restore(change->context, &list[i]);
 	free(list);
 	return err;
 }
@@ -984,11 +990,26 @@ static int restore_once(struct context *context, const struct restore_options *o
 	return err;
 }
 
+/* Once more by whoever comes when there is room. */
+static bool without_room(const struct context *context, const struct restore_options *options, size_t *missing,
+			 int *err)
+{
+	char why[512];
+	bool all;
+
+	snprintf(why, sizeof(why), "%s", reason(*err));
+	*missing = 0;
+	all = attach_without_room(context, options, missing);
+	*err = because(*err, "%s%s", why, all ? "; what can be filtered is, and is kept when there is room" : "");
+	return all;
+}
+
 int restore(struct context *context, const struct restore_options *options, size_t *missing)
 {
 	int err = restore_once(context, options, missing);
 
-	if (err_is(err, ENOSPC) && reserve_give(context->state)) {
+	/* The room that is kept is for the start of the machine: whoever fills the disk would have that, too. */
+	if (err_is(err, ENOSPC) && !without_room(context, options, missing, &err) && reserve_give(context->state)) {
 		*missing = 0;
 		err = restore_once(context, options, missing);
 	}

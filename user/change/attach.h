@@ -26,6 +26,8 @@ struct restore_options {
 /* Those that are in the state, to be attached as it says there: what is on trial with its deadline. */
 struct state;
 int attachments_kept(struct state *state, struct attachment **list, size_t *n);
+struct interface_info;
+struct attachment attachment_kept(const struct interface_info *kept);
 
 /*
  * *done_n were attached now; free() them, after failures too. *missing: at least one is remembered, as it does not
@@ -50,6 +52,9 @@ int detach_labels(const struct context *context, const char *name, const struct 
 
 /* Of those that were left in two modes by a command that was killed, the one that is kept stays. */
 int attachments_settle(const struct context *context, struct state *state);
+
+/* It is as the state has it, attached if it was not. False: that cannot be, which was said. */
+bool attachment_restore(const struct context *context, struct attachment *at);
 
 /* Says of one that was just attached what others can send past the filter in its mode. */
 void attachment_warn(const struct attachment *at);

@@ -50,24 +50,47 @@ static bool is_of(const struct ports_kept *kept, const struct attachment *at, co
 	return !at->moved && !is_renamed(at, row) && (at->set_aside || !is_its_own(kept, at->as, row->leaves));
 }
 
+/* It came while nothing could be written (no_room.c): of that there is no word. */
+static bool is_unwritten(const struct ports_kept *kept, const struct attachment *at)
+{
+	bool leaves = MATCH_LEAVES(at->match);
+
+	return !ports_kept_has(kept, at->as, leaves) && !ports_kept_has(kept, at->name, leaves);
+}
+
+static bool is_port_of(const struct port_of *ports, size_t n, const char *name, const char *of)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!strcmp(ports[i].name, name) && !strcmp(ports[i].of, of))
+			return true;
+	return false;
+}
+
 int ports_detach(const struct context *context, const char *label, const struct ports_kept *kept)
 {
 	struct attachment *list = NULL;
+	struct port_of *ports = NULL;
 	char name[IF_NAMESIZE];
 	bool leaves = label_split(label, name);
-	size_t n = 0;
-	int err = kept->rows_n ? attach_list(context, &list, &n) : 0;
+	size_t n = 0, ports_n = 0;
+	int err = attach_list(context, &list, &n);
 
-	for (size_t i = 0; i < n && !err; i++)
-		for (size_t j = 0; j < kept->rows_n; j++) {
+	if (ports_look(&ports, &ports_n))
+		ports_n = 0;
+	for (size_t i = 0; i < n && !err; i++) {
+		const struct attachment *at = &list[i];
+		bool is = MATCH_LEAVES(at->match) == leaves && !at->moved && is_unwritten(kept, at) &&
+			  (at->gone || is_port_of(ports, ports_n, at->name, name));
+
+		for (size_t j = 0; j < kept->rows_n && !is; j++) {
 			const struct port_row *row = &kept->rows[j];
 
-			if (row->leaves != leaves || strcmp(row->of, name) != 0 || !is_of(kept, &list[i], row))
-				continue;
-			err = detach_at(context, &list[i]);
-			break;
+			is = row->leaves == leaves && !strcmp(row->of, name) && is_of(kept, at, row);
 		}
+		err = is ? detach_at(context, at) : 0;
+	}
 	free(list);
+	free(ports);
 	return err;
 }
 
@@ -172,15 +195,41 @@ int ports_row_put(struct state *state, const struct ports_due *due)
 	return state_port_put(state, &row);
 }
 
-static int take_in(struct change *change, const struct ports_due *due)
+static struct interface_info entry_of(const struct ports_due *due)
 {
 	struct interface_info entry = *due->of;
+
+	snprintf(entry.name, sizeof(entry.name), "%s", due->name);
+	return entry;
+}
+
+static int take_in(struct change *change, const struct ports_due *due)
+{
+	struct interface_info entry = entry_of(due);
 
 	/* Whom the guard rails ask for only the command itself can see. */
 	if (errand.here)
 		return errand_decline("a port has come, which is to be filtered");
-	snprintf(entry.name, sizeof(entry.name), "%s", due->name);
 	return state_interface_put(change->state, &entry) ?: ports_row_put(change->state, due);
+}
+
+int ports_come(struct state *state, struct interface_info **entries, size_t *n)
+{
+	struct ports_due *due = NULL;
+	struct port_of *ports = NULL;
+	struct ports_kept kept;
+	size_t due_n = 0;
+	int err = ports_kept_take(&kept, state) ?: ports_compare(&kept, &ports, &due, &due_n);
+
+	*n = 0;
+	*entries = err ? NULL : calloc(due_n + 1, sizeof(**entries));
+	for (size_t i = 0; i < due_n && *entries; i++)
+		if (due[i].of && !due[i].stays)
+			(*entries)[(*n)++] = entry_of(&due[i]);
+	free(due);
+	free(ports);
+	ports_kept_free(&kept);
+	return err ?: *entries ? 0 : -ENOMEM;
 }
 
 static bool had_filter(const struct ports_kept *kept, const struct port_row *row)
@@ -274,7 +323,7 @@ static void find_again(struct change *change, const struct ports_kept *kept)
 {
 	struct attachment *list = NULL;
 	size_t n = 0;
-	bool asks = kept->rows_n && !change->ports_came && !errand.here;
+	bool asks = kept->rules_n && !errand.here;
 	int err = asks ? attach_list(change->context, &list, &n) : 0;
 
 	for (size_t i = 0; i < kept->rows_n && !err && !change->ports_came; i++)
@@ -282,6 +331,9 @@ static void find_again(struct change *change, const struct ports_kept *kept)
 	/* Not before: its pin tells the others that the port is to be attached. */
 	for (size_t i = 0; i < n && !err && !change->ports_came; i++)
 		end_stray(change, kept, &list[i]);
+	for (size_t i = 0; i < n && !err; i++)
+		if (list[i].gone && is_unwritten(kept, &list[i]))
+			err = detach_at(change->context, &list[i]);
 	if (err)
 		warn("whether all ports are filtered cannot be told: %s", reason(err));
 	free(list);

@@ -16,6 +16,9 @@ int ports_settle(struct change *change);
 /* Those that got one are attached: what cannot be is said. */
 void ports_attach(struct change *change);
 
+/* Those of which the state has nothing yet, as they would be in it; free() them. */
+int ports_come(struct state *state, struct interface_info **entries, size_t *n);
+
 /* "ports of br0": takes the filter off what was attached as one of those rows, and not for itself. */
 int ports_detach(const struct context *context, const char *label, const struct ports_kept *kept);
 
