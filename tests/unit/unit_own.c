@@ -58,6 +58,68 @@ static void texts(void)
 		  "forward-zone:\n  name: \".\"\n\tforward-addr: 192.0.2.1@853#dns.example\n  forward-addr: 2001:db8::1\n"
 		  "  interface: 192.0.2.2\n",
 		  "n 192.0.2.1, n 2001:db8::1" },
+		/* BIND, as Debian has it; and on one line */
+		{ OWN_UPSTREAM,
+		  "options {\n\tdirectory \"/var/cache/bind\";\n\t// forwarders {\n\t// \t0.0.0.0;\n\t// };\n\tforwarders"
+		  "\n\t{\n\t\t192.0.2.1;\n\n\t\t# the second\n\t\t2001:db8::1 port 5353; // 192.0.2.9\n192.0.2.2;\n\t};\n"
+		  "\tlisten-on { 192.0.2.3; };\n\tallow-query {\n\t\t192.0.2.4; };\n};\n",
+		  "n 192.0.2.1, n 2001:db8::1, n 192.0.2.2" },
+		{ OWN_UPSTREAM,
+		  "/* forwarders { 192.0.2.9; };\nforwarders {192.0.2.9;} */zone \"x\" { type forward; forward only;"
+		  " forwarders { 192.0.2.1; /* 192.0.2.9 */ 192.0.2.2; }; };\nacl x { 192.0.2.3; };\n/* forwarders {"
+		  " 192.0.2.9; };",
+		  "n 192.0.2.1, n 192.0.2.2" },
+		/* Knot Resolver, before 6 and since */
+		{ OWN_UPSTREAM,
+		  "net.listen('192.0.2.9', 53, { kind = 'dns' })\n--policy.add(policy.all(policy.FORWARD('192.0.2.8')))\n"
+		  "policy.add(policy.suffix(policy.STUB('192.0.2.1@5353'), {todname('a')}))\n"
+		  "policy.add(policy.all(policy.TLS_FORWARD({\n  {'192.0.2.2', hostname='x'},\n  {'2001:db8::1'},\n})))\n"
+		  "policy.add(policy.all(policy.FORWARD({'192.0.2.3'})))\nx = '192.0.2.7'\n",
+		  "n 192.0.2.1, n 192.0.2.2, n 2001:db8::1, n 192.0.2.3" },
+		{ OWN_UPSTREAM,
+		  "network:\n  listen:\n    - interface: 192.0.2.9\nforward:\n  - subtree: .\n    servers:\n"
+		  "      - address: [ 192.0.2.1, 2001:db8::1 ]\n        transport: tls\n      - address: 192.0.2.2@853\n"
+		  "  - subtree: a\n    servers: [ 192.0.2.3 ]\nviews:\n  - subnets: [ 192.0.2.8 ]\n",
+		  "n 192.0.2.1, n 2001:db8::1, n 192.0.2.2, n 192.0.2.3" },
+		/* PowerDNS Recursor, before 5 and since */
+		{ OWN_UPSTREAM,
+		  "# forward-zones=.=192.0.2.9\nlocal-address=192.0.2.9\nforward-zones=a.example=192.0.2.1, "
+		  "b=192.0.2.2;192.0.2.3:5300;[2001:db8::1]:5300\nforward-zones-recurse+=.=192.0.2.4\n"
+		  "query-local-address=192.0.2.8\n",
+		  "n 192.0.2.1, n 192.0.2.2, n 192.0.2.3, n 2001:db8::1, n 192.0.2.4" },
+		{ OWN_UPSTREAM,
+		  "incoming:\n  listen:\n  - 192.0.2.9\nrecursor:\n  forward_zones:\n  - zone: a\n    forwarders:\n"
+		  "    - 192.0.2.1\n    - '[2001:db8::1]:53'\n  export_etc_hosts: true\n  - 192.0.2.8\n",
+		  "n 192.0.2.1, n 2001:db8::1" },
+		/* CoreDNS, stubby, dnscrypt-proxy, AdGuard Home, Pi-hole, OpenWrt */
+		{ OWN_UPSTREAM,
+		  ".:53 {\n  bind 192.0.2.9\n  forward . 192.0.2.1 192.0.2.2:5353 tls://[2001:db8::1]:853 /etc/resolv.conf"
+		  " {\n    tls_servername dns.example\n    except 192.0.2.8\n  }\n}\n",
+		  "n 192.0.2.1, n 192.0.2.2, n 2001:db8::1" },
+		{ OWN_UPSTREAM,
+		  "listen_addresses:\n  - 192.0.2.9\nupstream_recursive_servers:\n### Test\n  - address_data: 192.0.2.1\n"
+		  "    tls_auth_name: \"dns.example\"\n#  - address_data: 192.0.2.8\n  - address_data: 2001:db8::1\n",
+		  "n 192.0.2.1, n 2001:db8::1" },
+		{ OWN_UPSTREAM,
+		  "listen_addresses = ['192.0.2.9:53', '[2001:db8::9]:53']\n## People may need 192.0.2.8:53\n"
+		  "bootstrap_resolvers = ['192.0.2.1:53', '[2001:db8::1]:53']\nfallback_resolver = '192.0.2.2:53'\n"
+		  "ignore_system_dns = true\n",
+		  "n 192.0.2.1, n 2001:db8::1, n 192.0.2.2" },
+		{ OWN_UPSTREAM,
+		  "dns:\n  bind_hosts:\n    - 192.0.2.9\n  upstream_dns:\n    - tls://192.0.2.1\n    - '# 192.0.2.8'\n"
+		  "    - https://dns.example/dns-query\n    - '[/local/]192.0.2.2:53'\n    - '[//]192.0.2.3'\n"
+		  "  upstream_dns_file: \"\"\n  bootstrap_dns:\n    - 2001:db8::1\n  fallback_dns: []\n"
+		  "  allowed_clients:\n    - 192.0.2.7\n",
+		  "n 192.0.2.1, n 192.0.2.2, n 192.0.2.3, n 2001:db8::1" },
+		{ OWN_UPSTREAM,
+		  "[dns]\n  # Example: upstreams = [ \"192.0.2.9\" ]\n  upstreams = [\n    \"192.0.2.1#5335\",\n"
+		  "    \"dns.example\",\n    \"2001:db8::1\"\n  ] ### CHANGED, default = []\n\n  # hosts\n"
+		  "  hosts = [ \"192.0.2.8 x\" ]\n",
+		  "n 192.0.2.1, n 2001:db8::1" },
+		{ OWN_UPSTREAM,
+		  "config dnsmasq\n\tlist server '192.0.2.1'\n\tlist server '/a/192.0.2.2'\n\tlist address '/x/y'\n"
+		  "config host\n\toption ip '192.0.2.9'\n",
+		  "n 192.0.2.1, n 192.0.2.2" },
 		{ OWN_SESSION, "UID=0\nREMOTE=1\nREMOTE_HOST=192.0.2.1\nREMOTE_USER=192.0.2.2\n", "s 192.0.2.1" },
 		{ OWN_SESSION, "REMOTE_HOST=here.example\n", "" },
 		{ OWN_RESOLV, "", "" },

@@ -60,6 +60,9 @@ static int directory_closed(DIR *dir)
 	return 0;
 }
 
+/* Which resolver has a file, and what is in it. */
+static const char *resolver, *forwards;
+
 static int text_given(const char *text)
 {
 	int fd = memfd_create("given", MFD_CLOEXEC);
@@ -75,6 +78,8 @@ static int file_given(const char *path, int flags)
 		abort();
 	if (!strcmp(path, "/etc/resolv.conf"))
 		return text_given("nameserver 192.0.2.1\n");
+	if (resolver && !strcmp(path, resolver))
+		return text_given(forwards);
 	if (!strncmp(path, SESSIONS, strlen(SESSIONS)) && !strstr(path, ".ref"))
 		return text_given(strtoul(path + strlen(SESSIONS), NULL, 10) == ours
 					  ? "UID=0\nREMOTE=1\nREMOTE_HOST=192.0.2.2\n"
@@ -134,9 +139,50 @@ static void of_too_many(void)
 	knows_ours("");
 }
 
+/* Whom a resolver on this machine asks, whichever it is, is root's word. */
+static void of_resolvers(void)
+{
+	static const struct {
+		const char *path, *text;
+	} each[] = {
+		{ "/etc/bind/named.conf.options", "options {\n\tforwarders {\n\t\t192.0.2.4;\n\t};\n};\n" },
+		{ "/etc/named.conf", "options { forwarders { 192.0.2.4; }; };\n" },
+		{ "/etc/knot-resolver/kresd.conf", "policy.add(policy.all(policy.FORWARD('192.0.2.4')))\n" },
+		{ "/etc/knot-resolver/config.yaml", "forward:\n  - subtree: .\n    servers: [ 192.0.2.4 ]\n" },
+		{ "/etc/powerdns/recursor.conf", "forward-zones=.=192.0.2.4\n" },
+		{ "/etc/powerdns/recursor.yml",
+		  "recursor:\n  forward_zones:\n  - zone: .\n    forwarders: [192.0.2.4]\n" },
+		{ "/etc/coredns/Corefile", ". {\n  forward . 192.0.2.4\n}\n" },
+		{ "/etc/stubby/stubby.yml", "upstream_recursive_servers:\n  - address_data: 192.0.2.4\n" },
+		{ "/etc/dnscrypt-proxy/dnscrypt-proxy.toml", "bootstrap_resolvers = ['192.0.2.4:53']\n" },
+		{ "/opt/AdGuardHome/AdGuardHome.yaml", "dns:\n  upstream_dns:\n    - 192.0.2.4\n" },
+		{ "/etc/pihole/pihole.toml", "[dns]\n  upstreams = [ \"192.0.2.4\" ]\n" },
+		{ "/etc/config/dhcp", "config dnsmasq\n\tlist server '192.0.2.4'\n" },
+		{ "/var/resolv.conf.d/resolv.conf.auto", "# Interface wan\nnameserver 192.0.2.4\n" },
+	};
+
+	sessions = 0;
+	for (size_t i = 0; i < sizeof(each) / sizeof(each[0]); i++) {
+		char text[OWN_TEXT_MAX] = "", wanted[OWN_TEXT_MAX];
+		struct learned l = { 0 };
+
+		resolver = each[i].path;
+		forwards = each[i].text;
+		own_from_files(&l);
+		snprintf(wanted, sizeof(wanted), "a name server in use (%s)", resolver);
+		CHECK(l.n == 2 && l.at[1].addr.num == 0xc0000204 && !l.at[1].guest &&
+			      !strcmp(own_text(text, &l.at[1]), wanted),
+		      "%s: %zu are known, '%s'", resolver, l.n, text);
+		free(l.slots);
+		free(l.at);
+	}
+	resolver = NULL;
+}
+
 int main(void)
 {
 	static const struct ktap_case run[] = {
+		{ "of resolvers", of_resolvers },
 		{ "of many", of_many },
 		{ "of too many", of_too_many },
 	};

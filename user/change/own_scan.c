@@ -10,7 +10,7 @@ static const char resolver_is[] = "a name server in use", dhcp_is[] = "the DHCP 
 		  router_is[] = "a gateway in use", clock_is[] = "a time server in use",
 		  session_is[] = "somebody who is logged in";
 
-/* The lines whose first word is this name addresses. */
+/* The lines whose first word is this name addresses; of an upstream, lists that begin with it. */
 struct keyword {
 	enum own_format format;
 	const char *word, *what;
@@ -33,12 +33,31 @@ static const struct keyword keywords[] = {
 	{ OWN_TIMESYNC, "FallbackNTP", clock_is },
 	{ OWN_DNSMASQ, "server", resolver_is },
 	{ OWN_UNBOUND, "forward-addr", resolver_is },
+	{ OWN_UPSTREAM, "forwarders", resolver_is },	/* BIND; PowerDNS as YAML */
+	{ OWN_UPSTREAM, "forward", resolver_is },	/* CoreDNS */
+	{ OWN_UPSTREAM, "forward-zones", resolver_is }, /* PowerDNS Recursor */
+	{ OWN_UPSTREAM, "forward-zones-recurse", resolver_is },
+	{ OWN_UPSTREAM, "policy.FORWARD", resolver_is }, /* Knot Resolver */
+	{ OWN_UPSTREAM, "policy.TLS_FORWARD", resolver_is },
+	{ OWN_UPSTREAM, "policy.STUB", resolver_is },
+	{ OWN_UPSTREAM, "servers", resolver_is }, /* and as YAML */
+	{ OWN_UPSTREAM, "address", resolver_is },
+	{ OWN_UPSTREAM, "address_data", resolver_is },	      /* stubby */
+	{ OWN_UPSTREAM, "bootstrap_resolvers", resolver_is }, /* dnscrypt-proxy */
+	{ OWN_UPSTREAM, "fallback_resolvers", resolver_is },
+	{ OWN_UPSTREAM, "fallback_resolver", resolver_is },
+	{ OWN_UPSTREAM, "upstreams", resolver_is }, /* Pi-hole, AdGuard Home */
+	{ OWN_UPSTREAM, "upstream_dns", resolver_is },
+	{ OWN_UPSTREAM, "bootstrap_dns", resolver_is },
+	{ OWN_UPSTREAM, "fallback_dns", resolver_is },
+	{ OWN_UPSTREAM, "server", resolver_is }, /* OpenWrt */
 	{ OWN_SESSION, "REMOTE_HOST", session_is },
 };
 
-/* What parts words; an address ends at "%eth0", "#53" and "@853" as well. */
+/* What parts words; an address ends at "%eth0", "#53", "@853" and, of IPv4, ":53" as well. */
 #define BLANKS " \t\r=,;/{}\"'"
 #define ENDS   "%#@"
+#define BRACES BLANKS "()[]"
 
 /* What one lease says waits until it is known that it has not run out. So many addresses are taken of it. */
 #define WAITING_MAX 32
@@ -56,15 +75,22 @@ struct scan {
 	size_t n;
 };
 
+static size_t word_length(const char *word, const char *end, const char *blanks)
+{
+	size_t n = 0;
+
+	while (word + n < end && word[n] && !strchr(blanks, word[n]))
+		n++;
+	return n;
+}
+
 static const char *next_word(const char **at, const char *end, size_t *length)
 {
 	const char *word = *at;
 
 	while (word < end && strchr(BLANKS, *word) && *word)
 		word++;
-	*length = 0;
-	while (word + *length < end && word[*length] && !strchr(BLANKS, word[*length]))
-		++*length;
+	*length = word_length(word, end, BLANKS);
 	*at = word + *length;
 	return *length ? word : NULL;
 }
@@ -76,7 +102,7 @@ static bool is_word(const char *word, size_t length, const char *wanted)
 
 static const char *what_of(enum own_format format, const char *word, size_t length)
 {
-	if (length && word[length - 1] == ':') /* unbound */
+	if (length && (word[length - 1] == ':' || word[length - 1] == '+')) /* unbound; PowerDNS */
 		length--;
 	for (size_t i = 0; i < sizeof(keywords) / sizeof(keywords[0]); i++)
 		if (keywords[i].format == format && is_word(word, length, keywords[i].word))
@@ -110,6 +136,12 @@ static bool has_expired(const char *at, const char *end, long long now)
 	return timegm(&tm) < now;
 }
 
+static bool is_address(const char *word, size_t length, struct addr *addr)
+{
+	return !addr_parse(word, word_length(word, word + length, ENDS), addr) ||
+	       !addr_parse(word, word_length(word, word + length, ":"), addr);
+}
+
 static void on_words(struct scan *s, const char *what, const char *at, const char *end)
 {
 	const char *word;
@@ -117,11 +149,8 @@ static void on_words(struct scan *s, const char *what, const char *at, const cha
 
 	while ((word = next_word(&at, end, &length))) {
 		struct addr addr;
-		size_t n = 0;
 
-		while (n < length && !strchr(ENDS, word[n]))
-			n++;
-		if (addr_parse(word, n, &addr))
+		if (!is_address(word, length, &addr))
 			continue;
 		if (s->n == WAITING_MAX && s->one_by_one)
 			emit(s);
@@ -153,10 +182,61 @@ static void on_line(struct scan *s, enum own_format format, const char *at, cons
 		emit(s);
 }
 
+/*
+ * "#", "--" and "//" to the end of the line, but in "tls://192.0.2.1" and "[//]192.0.2.1"; and what C has. Returns
+ * where it ends; NULL: here is none.
+ */
+static const char *comment_end(char before, const char *at, const char *end)
+{
+	const char *close;
+
+	if (*at == '#' || (end - at > 1 && (!memcmp(at, "--", 2) || (!memcmp(at, "//", 2) && !strchr(":[", before)))))
+		return at + word_length(at, end, "\n");
+	if (end - at < 2 || memcmp(at, "/*", 2) != 0)
+		return NULL;
+	close = memmem(at + 2, (size_t)(end - at - 2), "*/", 2);
+	return close ? close + 2 : end;
+}
+
+/*
+ * Lists of addresses, over however many lines: of braces, of YAML, TOML and Lua. A list goes on until a line begins
+ * with a word that is none: with the next setting. An address too many costs less than one too few.
+ */
+static void on_upstreams(struct scan *s, const char *at, const char *end)
+{
+	const char *what = NULL, *is;
+	bool begins = true; /* a line */
+	char before = '\n';
+
+	while (at < end) {
+		size_t length = word_length(at, end, BRACES "\n");
+		const char *comment = comment_end(before, at, end);
+		struct addr addr;
+
+		before = length ? at[length - 1] : *at;
+		if (comment || !length) {
+			begins = *at == '\n' || (begins && (comment || strchr(" \t\r", *at)));
+			at = comment ?: at + 1;
+			continue;
+		}
+		is = what_of(OWN_UPSTREAM, at, length);
+		if (is)
+			what = is;
+		else if (!is_address(at, length, &addr))
+			what = begins && *at != '-' ? NULL : what;
+		else if (what)
+			s->found(s->arg, addr, what);
+		begins = false;
+		at += length;
+	}
+}
+
 void own_scan(enum own_format format, const char *text, size_t size, long long now, own_found_fn *found, void *arg)
 {
 	struct scan s = { .found = found, .arg = arg, .now = now, .one_by_one = format != OWN_DHCLIENT };
 
+	if (format == OWN_UPSTREAM)
+		return on_upstreams(&s, text, text + size);
 	for (const char *at = text, *end = text + size; at < end;) {
 		const char *line = memchr(at, '\n', (size_t)(end - at)) ?: end;
 

@@ -15,7 +15,8 @@ enum own_format {
 	OWN_TIMESYNC, /* systemd-timesyncd */
 	OWN_DNSMASQ,
 	OWN_UNBOUND,
-	OWN_SESSION, /* of systemd-logind */
+	OWN_UPSTREAM, /* of other resolvers: BIND, Knot, PowerDNS, CoreDNS, stubby, dnscrypt-proxy, AdGuard, Pi-hole */
+	OWN_SESSION,  /* of systemd-logind */
 	OWN_FORMATS
 };
 
