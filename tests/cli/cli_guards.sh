@@ -294,6 +294,48 @@ for i in range(33000):
 	bloom add 45.4.0.3
 }
 
+# Of how many answers of the kernel the needs are made.
+answers() {
+	strace -f -o trace -e trace=recvfrom,recvmsg "$XDP_BLOOM" guards >out 2>err || fail "guards: $(cat err)"
+	grep -c 'recv.*= [1-9]' trace
+}
+
+are_bound() {
+	[ "$(grep -c bound crowd)" = 2 ]
+}
+
+# However many sockets somebody has in one row of the kernel's table, and beside that of a name server in use: none of them is
+# shown, and it is known.
+of_a_crowd() {
+	local without
+
+	need strace
+	veth 0
+	ip link set lo up
+	ip addr add 45.0.0.1/24 dev edge0
+	ip route add 45.8.0.0/24 dev edge0
+	asking 45.8.0.7
+	without=$(answers)
+	python3 -c '
+import os, resource, signal, socket
+
+port = next(int(line.split()[1].split(":")[1], 16) for line in open("/proc/net/udp") if line.split()[2].endswith(":0035"))
+resource.setrlimit(resource.RLIMIT_NOFILE, (10100, 10100))
+half = os.fork()
+os.setuid(65534)
+held = []
+for i in range(10000):
+    held.append(socket.socket(socket.AF_INET, socket.SOCK_DGRAM))
+    held[-1].bind(("127.%d.%d.%d" % (1 if half else 2, i >> 8, i & 255), port))
+os.write(1, b"bound\n")
+signal.pause()' >crowd &
+	wait_until "the crowd" are_bound
+	is "$(answers)" "$without" "the answers of the kernel"
+	[ ! -s err ] || fail "it says: $(cat err)"
+	grep -q '^45.8.0.7 .*a name server in use (a socket to its port 53)' out || fail "its name server is hidden: $(cat out)"
+	kill "$asker"
+}
+
 # What a process says that its environment is, it may choose: here a terabyte, which nobody reads to its end.
 by_a_liar() {
 	local liar
@@ -1406,4 +1448,4 @@ is_open() {
 	[ "$(xdp_id "$1")" = none ]
 }
 
-run_cases shows_all of_a_long_table by_a_liar by_three_who_stall what_may_not_be_read what_is_hidden table by_the_service left_out spares_at_boot asked_again asked_when_it_comes said_when_needed spares_beside_a_trial grants_come_back trials_ended trials_ended_beside_others grants_by_lines embedded by_no_chance for_a_while beside_a_trial date_set_beside_a_trial begins_beside_a_trial begins_by_a_grant_on_trial comes_beside_a_trial begins_again_by_a_grant what_goes_back taken_beside_a_trial
+run_cases shows_all of_a_long_table of_a_crowd by_a_liar by_three_who_stall what_may_not_be_read what_is_hidden table by_the_service left_out spares_at_boot asked_again asked_when_it_comes said_when_needed spares_beside_a_trial grants_come_back trials_ended trials_ended_beside_others grants_by_lines embedded by_no_chance for_a_while beside_a_trial date_set_beside_a_trial begins_beside_a_trial begins_by_a_grant_on_trial comes_beside_a_trial begins_again_by_a_grant what_goes_back taken_beside_a_trial

@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/close_fd.h"
 #include "base/grow.h"
 #include "base/interfaces.h"
@@ -97,6 +98,13 @@ static ssize_t given_recv(int fd, void *room, size_t size, int flags)
 	return a->n;
 }
 
+/* A CPU has worked for this process so long: each answer takes 10 ms. */
+static int64_t given_ns(clockid_t clock)
+{
+	CHECK(clock == CLOCK_THREAD_CPUTIME_ID, "another clock");
+	return 5000000000 + (int64_t)at * 10000000;
+}
+
 static int option_level, option_name, option_value;
 static unsigned int allocated;
 static bool no_memory;
@@ -122,6 +130,7 @@ static void *given_calloc(size_t n, size_t size)
 	return no_memory ? NULL : calloc(n, size);
 }
 
+#define clock_ns   given_ns
 #define setsockopt given_setsockopt
 #define malloc	   given_malloc
 #define calloc	   given_calloc
@@ -508,6 +517,52 @@ static void first_of_them(void)
 	}
 }
 
+/* What takes longer ends with the message that was read then, however few are in each. */
+static void for_so_long(void)
+{
+	for (unsigned int ms = 0; ms < 50; ms += 10) {
+		static const char *const wanted[] = { "1 ", "1 ", "1 2 ", "1 2 3 ", "1 2 3 " };
+		bool whole = ms < 40;
+		struct nl_socket *s;
+		int err;
+
+		begins();
+		for (int i = 1; i <= 3; i++)
+			put_link(true, i, 0);
+		put_end(true, NLMSG_DONE, 0);
+		*seen = '\0';
+		NEEDED(!netlink_open(&s, NETLINK_ROUTE, 0, 0));
+		err = netlink_dump_within(s, RTM_GETLINK, NULL, sizeof(struct ifinfomsg), ms, see, &asked, &whole);
+		CHECK(!err && !strcmp(seen, wanted[ms / 10]) && whole == (ms == 40), "in %u ms: '%s'%s", ms, seen,
+		      whole ? ", all" : "");
+		nl_close(s);
+	}
+}
+
+static void one_of_them(void)
+{
+	static const struct ifinfomsg link = { .ifi_index = 7 };
+	const struct nlmsghdr *m = (const struct nlmsghdr *)was_asked;
+	struct nl_socket *s;
+	int err;
+
+	begins();
+	put_link(true, 7, 0);
+	put_end(true, NLMSG_ERROR, 0);
+	put_end(true, NLMSG_ERROR, -ENOENT);
+	NEEDED(!netlink_open(&s, NETLINK_ROUTE, 0, 0));
+	*seen = '\0';
+	err = netlink_one(s, RTM_GETLINK, &link, sizeof(link), see, &asked);
+	IS(err, 0, "7 ", 1);
+	CHECK(m->nlmsg_flags == (NLM_F_REQUEST | NLM_F_ACK) && m->nlmsg_len == NLMSG_LENGTH(sizeof(link)) &&
+		      !memcmp(nl_payload(m), &link, sizeof(link)),
+	      "another question");
+	*seen = '\0';
+	err = netlink_one(s, RTM_GETLINK, &link, sizeof(link), see, &asked);
+	IS(err, ENOENT, "", 2);
+	nl_close(s);
+}
+
 static void asks(void)
 {
 	static const struct ifinfomsg link = { .ifi_family = AF_BRIDGE, .ifi_index = 5 };
@@ -710,6 +765,8 @@ int main(void)
 		{ "what is asked", asks },
 		{ "what changes meanwhile is asked for again", changes_meanwhile },
 		{ "the first of them", first_of_them },
+		{ "for so long", for_so_long },
+		{ "one", one_of_them },
 		{ "the first of them, where that fails", first_fails },
 		{ "one link", one_link },
 		{ "of what kind a link is", kinds },

@@ -22,8 +22,10 @@
 
 struct state;
 static int open_given(struct nl_socket **socket, int family, int flags, unsigned int groups);
-static int dump_given(struct nl_socket *socket, uint16_t kind, const void *request, size_t size, netlink_each_fn *each,
-		      void *arg);
+static int dump_given(struct nl_socket *socket, uint16_t kind, const void *request, size_t size, unsigned int ms,
+		      netlink_each_fn *each, void *arg, bool *all);
+static int one_given(struct nl_socket *socket, uint16_t kind, const void *request, size_t size, netlink_each_fn *each,
+		     void *arg);
 static int close_given(struct nl_socket *socket);
 static FILE *file_given(const char *path, const char *mode);
 static int proc_given(const char *path, int flags);
@@ -38,7 +40,8 @@ static bool due_given(const struct state *state, const char *name, int seconds);
 static uint64_t rights_given(void);
 
 #define netlink_open	    open_given
-#define netlink_dump	    dump_given
+#define netlink_dump_within dump_given
+#define netlink_one	    one_given
 #define nl_close	    close_given
 #define fopen		    file_given
 #define open		    proc_given
@@ -89,13 +92,15 @@ struct socket_is {
 	const char *peer;
 	unsigned int peer_port, port, uid;
 	size_t cut;
+	const char *local; /* NULL: ours, where it is connected; else any */
 };
 
 /* Who has come to it has been accepted by nobody. */
 enum { NOT_ACCEPTED = 40099 };
 
 static const struct socket_is *sockets;
-static size_t n_sockets;
+static size_t n_sockets, shown_n, looked_up;
+static int cut_off; /* so many questions are not answered to their end */
 
 static int open_given(struct nl_socket **socket, int family, int flags, unsigned int groups)
 {
@@ -115,12 +120,38 @@ static int close_given(struct nl_socket *socket)
 	return 0;
 }
 
+static struct addr address_is(const char *text, int family)
+{
+	struct addr addr = { 0 };
+
+	if (text && !addr_parse(text, strlen(text), &addr) && family == AF_INET6 && addr.family == 4)
+		addr = (struct addr){ addr.num | (ip6)0xffff << 32, 6 };
+	return addr;
+}
+
+static struct addr peer_of(const struct socket_is *is)
+{
+	return address_is(is->peer, is->family);
+}
+
+static struct addr local_of(const struct socket_is *is)
+{
+	const char *ours = is->family == AF_INET6 && !strchr(is->peer ?: "", '.') ? "2001:db8::99" : "192.0.2.99";
+
+	return address_is(is->local ?: is->peer ? is->local ?: ours : NULL, is->family);
+}
+
+static void put_address(__be32 to[4], int family, struct addr addr)
+{
+	for (size_t i = 0; i < (family == AF_INET6 ? 16 : 4); i++)
+		((uint8_t *)to)[i] = (uint8_t)(addr.num >> 8 * ((family == AF_INET6 ? 15 : 3) - i));
+}
+
 static void give(netlink_each_fn *each, void *arg, const struct socket_is *is)
 {
 	char room[512] = { 0 };
 	struct nlmsghdr *m = nl_put_header(room);
 	struct inet_diag_msg *d = nl_put_extra(m, sizeof(*d) - is->cut);
-	struct addr peer = { 0 };
 
 	d->idiag_family = (uint8_t)is->family;
 	d->idiag_state = (uint8_t)is->state;
@@ -130,41 +161,148 @@ static void give(netlink_each_fn *each, void *arg, const struct socket_is *is)
 		d->idiag_uid = is->uid;
 		d->idiag_inode = is->port != NOT_ACCEPTED;
 	}
-	if (is->peer && !addr_parse(is->peer, strlen(is->peer), &peer)) {
-		if (is->family == AF_INET6 && peer.family == 4)
-			peer.num |= (ip6)0xffff << 32;
-		for (size_t i = 0; i < (is->family == AF_INET6 ? 16 : 4); i++)
-			((uint8_t *)d->id.idiag_dst)[i] =
-				(uint8_t)(peer.num >> 8 * ((is->family == AF_INET6 ? 15 : 3) - i));
-	}
+	put_address(d->id.idiag_dst, is->family, peer_of(is));
+	put_address(d->id.idiag_src, is->family, local_of(is));
+	shown_n++;
 	each(arg, m);
 }
 
-/* As asked for, and only so: TCP of both families that is connected or listens, UDP that is connected or not. */
-static int dump_given(struct nl_socket *socket, uint16_t kind, const void *request, size_t size, netlink_each_fn *each,
-		      void *arg)
+/* --- As the kernel takes instructions: each is checked, and can be come to by `yes`; its end says yes --- */
+
+static bool is_at(const char *code, size_t size, size_t to)
+{
+	size_t at = 0;
+
+	while (at < size && at < to)
+		at += ((const struct inet_diag_bc_op *)(code + at))->yes;
+	return at == to;
+}
+
+static bool is_sound(const char *code, size_t size)
+{
+	size_t at = 0;
+
+	while (at < size) {
+		const struct inet_diag_bc_op *op = (const void *)(code + at);
+		const struct inet_diag_hostcond *of = (const void *)(op + 1);
+		size_t left = size - at, least = sizeof(*op);
+
+		if (op->code == INET_DIAG_BC_D_COND) {
+			least += sizeof(*of) + (of->family == AF_INET6 ? 16 : 4);
+			if (of->family != AF_INET && of->family != AF_INET6)
+				return false;
+		} else if (op->code == INET_DIAG_BC_D_EQ || op->code == INET_DIAG_BC_S_EQ) {
+			least += sizeof(*op);
+		} else if (op->code != INET_DIAG_BC_JMP) {
+			return false;
+		}
+		if (left < least || op->yes < least || op->yes > left + 4 || op->yes % 4 || op->no < least ||
+		    op->no > left + 4 || op->no % 4 || (op->no < left && !is_at(code, size, at + op->no)))
+			return false;
+		at += op->yes;
+	}
+	return at == size;
+}
+
+static bool is_within(const struct socket_is *is, const struct inet_diag_hostcond *of)
+{
+	struct addr peer = peer_of(is);
+	__be32 bytes[4] = { 0 };
+
+	addr_unmap(&peer);
+	if ((is->family != AF_INET && is->family != AF_INET6) || (peer.family == 4) != (of->family == AF_INET))
+		return false;
+	put_address(bytes, of->family, peer);
+	return !memcmp(bytes, of->addr, of->prefix_len / 8);
+}
+
+static bool is_shown(const struct socket_is *is, const char *code, size_t size)
+{
+	size_t at = 0;
+
+	while (at < size) {
+		const struct inet_diag_bc_op *op = (const void *)(code + at);
+		bool yes = op->code == INET_DIAG_BC_D_EQ ? op[1].no == is->peer_port
+			   : op->code == INET_DIAG_BC_S_EQ
+				   ? op[1].no == is->port
+				   : op->code == INET_DIAG_BC_D_COND && is_within(is, (const void *)(op + 1));
+
+		at += yes ? op->yes : op->no;
+	}
+	return at == size;
+}
+
+/* As asked for, and only so: what is connected, TCP of both families. */
+static int dump_given(struct nl_socket *socket, uint16_t kind, const void *request, size_t size, unsigned int ms,
+		      netlink_each_fn *each, void *arg, bool *all)
 {
 	const struct inet_diag_req *tcp = request;
 	const struct inet_diag_req_v2 *udp = request;
 	bool is_tcp = kind == TCPDIAG_GETSOCK;
+	const struct nlattr *at = (const void *)((const char *)request + (is_tcp ? sizeof(*tcp) : sizeof(*udp)));
 
-	if (socket != (struct nl_socket *)&opened)
+	*all = true;
+	if (socket != (struct nl_socket *)&opened || opened != closed + 1 || ms != 200)
 		return -EBADF;
-	if (size != (is_tcp ? sizeof(*tcp) : sizeof(*udp)) || (!is_tcp && kind != SOCK_DIAG_BY_FAMILY) ||
-	    (!is_tcp && udp->sdiag_protocol != IPPROTO_UDP))
+	if (size != (size_t)((const char *)at - (const char *)request) + at->nla_len ||
+	    at->nla_type != INET_DIAG_REQ_BYTECODE || !is_sound(nl_attr_payload(at), nl_attr_len(at)) ||
+	    (!is_tcp && kind != SOCK_DIAG_BY_FAMILY) || (!is_tcp && udp->sdiag_protocol != IPPROTO_UDP))
 		return -EINVAL;
 	asked++;
 	if (fails && fails_at == kind && (is_tcp || !fails_family || fails_family == udp->sdiag_family))
 		return fails;
-	for (size_t i = 0; i < n_sockets; i++) {
+	*all = cut_off-- <= 0;
+	for (size_t i = 0; i < n_sockets && *all; i++) {
 		const struct socket_is *is = &sockets[i];
 		__u32 states = is_tcp ? tcp->idiag_states : udp->idiag_states;
 
 		if ((is->protocol == IPPROTO_TCP) == is_tcp && (states & 1u << is->state) &&
-		    (is_tcp || udp->sdiag_family == is->family))
+		    (is_tcp || udp->sdiag_family == is->family) && is_shown(is, nl_attr_payload(at), nl_attr_len(at)))
 			give(each, arg, is);
 	}
 	return 0;
+}
+
+static bool is_same_address(struct addr a, struct addr b)
+{
+	addr_unmap(&a);
+	addr_unmap(&b);
+	return a.num == b.num && (!a.num || a.family == b.family);
+}
+
+/* As the kernel hands packets out: who is connected with that other end comes first, then who waits at this one. */
+static int one_given(struct nl_socket *socket, uint16_t kind, const void *request, size_t size, netlink_each_fn *each,
+		     void *arg)
+{
+	const struct inet_diag_req_v2 *of = request;
+	bool udp = of->sdiag_protocol == IPPROTO_UDP;
+	int family = of->sdiag_family, port = ntohs(udp ? of->id.idiag_dport : of->id.idiag_sport),
+	    peer_port = ntohs(udp ? of->id.idiag_sport : of->id.idiag_dport);
+	struct addr local = own_bytes(family, udp ? of->id.idiag_dst : of->id.idiag_src, 16),
+		    peer = own_bytes(family, udp ? of->id.idiag_src : of->id.idiag_dst, 16);
+
+	if (socket != (struct nl_socket *)&opened || opened != closed + 1 || kind != SOCK_DIAG_BY_FAMILY ||
+	    size != sizeof(*of) || of->id.idiag_cookie[0] != INET_DIAG_NOCOOKIE ||
+	    of->id.idiag_cookie[1] != INET_DIAG_NOCOOKIE || of->id.idiag_if)
+		return -EINVAL;
+	looked_up++;
+	for (int rank = 0; rank < 3; rank++)
+		for (size_t i = 0; i < n_sockets; i++) {
+			const struct socket_is *is = &sockets[i];
+			bool is_peer = is->peer ? peer.num && is_same_address(peer_of(is), peer) &&
+							  is->peer_port == (unsigned int)peer_port
+						: true;
+
+			if ((is->protocol == IPPROTO_UDP) == udp && is->port == (unsigned int)port && is_peer &&
+			    (is->peer	 ? 0
+			     : is->local ? 1
+					 : 2) == rank &&
+			    (rank == 2 || is_same_address(local_of(is), local))) {
+				give(each, arg, is);
+				return 0;
+			}
+		}
+	return -ENOENT;
 }
 
 static FILE *file_given(const char *path, const char *mode)
@@ -252,6 +390,8 @@ static pid_t fork_given(void)
 	return fork();
 }
 
+static int named_more;
+
 static int ports_given(struct state *state, bool *ports)
 {
 	(void)state;
@@ -259,6 +399,8 @@ static int ports_given(struct state *state, bool *ports)
 		return because(fails, "the state cannot be read");
 	ports[8443] = true;
 	ports[65535] = true;
+	for (int i = 0; i < named_more; i++)
+		ports[1000 + 2 * i] = true;
 	return 0;
 }
 
@@ -337,6 +479,7 @@ static bool learns(const char *wanted, const char *error, struct learned l)
 	bool ok;
 
 	asked = opened = closed = 0;
+	shown_n = looked_up = 0;
 	own_from_people(&l, NULL);
 	for (size_t i = 0; i < l.n; i++)
 		snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s %s\n",
@@ -364,38 +507,45 @@ static bool learns(const char *wanted, const char *error, struct learned l)
 }
 
 static const struct socket_is many[] = {
-	{ AF_INET, IPPROTO_TCP, TCP_ESTABLISHED, "192.0.2.1", 50000, 22, 0, 0 },      /* a session of sshd */
-	{ AF_INET6, IPPROTO_TCP, TCP_ESTABLISHED, "2001:db8::1", 50001, 22, 0, 0 },   /* the same */
-	{ AF_INET6, IPPROTO_TCP, TCP_ESTABLISHED, "192.0.2.2", 50002, 22, 0, 0 },     /* by a socket of both families */
-	{ AF_INET, IPPROTO_TCP, TCP_ESTABLISHED, "192.0.2.3", 50003, 22, 0, 0 },      /* who has no process */
-	{ AF_INET, IPPROTO_TCP, TCP_ESTABLISHED, "192.0.2.4", 50004, 22, 1000, 0 },   /* somebody's own server */
-	{ AF_INET, IPPROTO_TCP, TCP_ESTABLISHED, "192.0.2.5", 50005, 8443, 1000, 0 }, /* guests of a named port */
-	{ AF_INET, IPPROTO_TCP, TCP_ESTABLISHED, "192.0.2.6", 50006, 65535, 33, 0 },
-	{ AF_INET, IPPROTO_TCP, TCP_ESTABLISHED, "192.0.2.7", 50007, 8442, 33, 0 },
-	{ AF_INET, IPPROTO_TCP, TCP_LISTEN, NULL, 0, 22, 0, 0 },
-	{ AF_INET, IPPROTO_TCP, TCP_SYN_RECV, "192.0.2.8", 50008, 8443, 0, 0 }, /* not asked for */
-	{ AF_INET, IPPROTO_TCP, TCP_ESTABLISHED, "127.0.0.1", 53, 40000, 0, 0 },
-	{ AF_INET, IPPROTO_TCP, TCP_ESTABLISHED, "192.0.2.10", 53, 40001, 0, 0 }, /* name servers */
-	{ AF_INET, IPPROTO_TCP, TCP_ESTABLISHED, "192.0.2.11", 853, 40002, 999, 0 },
-	{ AF_INET, IPPROTO_TCP, TCP_ESTABLISHED, "192.0.2.12", 853, 40003, 1000, 0 }, /* a person's */
-	{ AF_INET, IPPROTO_TCP, TCP_ESTABLISHED, "192.0.2.13", 123, 40004, 0, 0 },    /* no time by TCP */
-	{ AF_INET, IPPROTO_TCP, TCP_ESTABLISHED, "192.0.2.17", 179, 40008, 105, 0 },
-	{ AF_INET, IPPROTO_TCP, TCP_ESTABLISHED, "192.0.2.18", 40009, 179, 105, 0 }, /* it came to us */
-	{ AF_INET, IPPROTO_TCP, TCP_ESTABLISHED, "192.0.2.14", 53, 22, 0, 0 },	     /* comes to us, from that port */
-	{ AF_INET, IPPROTO_TCP, TCP_ESTABLISHED, "192.0.2.19", 53, NOT_ACCEPTED, 0,
-	  0 },									   /* and to a person's listener */
-	{ AF_INET, IPPROTO_TCP, TCP_ESTABLISHED, "192.0.2.15", 853, 40005, 0, 4 }, /* cut off */
-	{ AF_UNIX, IPPROTO_TCP, TCP_ESTABLISHED, "192.0.2.16", 853, 40006, 0, 0 },
-	{ AF_INET, IPPROTO_UDP, TCP_ESTABLISHED, "192.0.2.20", 53, 40000, 101, 0 },
-	{ AF_INET6, IPPROTO_UDP, TCP_ESTABLISHED, "2001:db8::20", 123, 40001, 0, 0 },
-	{ AF_INET6, IPPROTO_UDP, TCP_ESTABLISHED, "192.0.2.21", 123, 40002, 0, 0 },
-	{ AF_INET, IPPROTO_UDP, TCP_ESTABLISHED, "192.0.2.22", 124, 40003, 0, 0 },
-	{ AF_INET, IPPROTO_UDP, TCP_ESTABLISHED, "192.0.2.23", 123, 123, 0, 0 }, /* 123 is open for everybody */
-	{ AF_INET, IPPROTO_UDP, TCP_CLOSE, NULL, 0, 123, 0, 0 },
-	{ AF_INET, IPPROTO_UDP, TCP_ESTABLISHED, "192.0.2.24", 50000, 8443, 0, 0 }, /* ports are of TCP */
-	/* People's, at another address: by these nobody comes to the system. */
-	{ AF_INET, IPPROTO_TCP, TCP_LISTEN, NULL, 0, 40008, 1000, 0 },
-	{ AF_INET, IPPROTO_UDP, TCP_CLOSE, NULL, 0, 40000, 1000, 0 },
+	{ AF_INET, IPPROTO_TCP, TCP_ESTABLISHED, "192.0.2.1", 50000, 22, 0, 0, NULL },	  /* a session of sshd */
+	{ AF_INET6, IPPROTO_TCP, TCP_ESTABLISHED, "2001:db8::1", 50001, 22, 0, 0, NULL }, /* the same */
+	{ AF_INET6, IPPROTO_TCP, TCP_ESTABLISHED, "192.0.2.2", 50002, 22, 0, 0,
+	  NULL }, /* by a socket of both families */
+	{ AF_INET, IPPROTO_TCP, TCP_ESTABLISHED, "192.0.2.3", 50003, 22, 0, 0, NULL },	    /* who has no process */
+	{ AF_INET, IPPROTO_TCP, TCP_ESTABLISHED, "192.0.2.4", 50004, 22, 1000, 0, NULL },   /* somebody's own server */
+	{ AF_INET, IPPROTO_TCP, TCP_ESTABLISHED, "192.0.2.5", 50005, 8443, 1000, 0, NULL }, /* guests of a named port */
+	{ AF_INET, IPPROTO_TCP, TCP_ESTABLISHED, "192.0.2.6", 50006, 65535, 33, 0, NULL },
+	{ AF_INET, IPPROTO_TCP, TCP_ESTABLISHED, "192.0.2.7", 50007, 8442, 33, 0, NULL },
+	{ AF_INET, IPPROTO_TCP, TCP_LISTEN, NULL, 0, 22, 0, 0, NULL },
+	{ AF_INET, IPPROTO_TCP, TCP_SYN_RECV, "192.0.2.8", 50008, 8443, 0, 0, NULL }, /* not asked for */
+	{ AF_INET, IPPROTO_TCP, TCP_ESTABLISHED, "127.0.0.1", 53, 40000, 0, 0, NULL },
+	{ AF_INET, IPPROTO_TCP, TCP_ESTABLISHED, "192.0.2.10", 53, 40001, 0, 0, NULL }, /* name servers */
+	{ AF_INET, IPPROTO_TCP, TCP_ESTABLISHED, "192.0.2.11", 853, 40002, 999, 0, NULL },
+	{ AF_INET, IPPROTO_TCP, TCP_ESTABLISHED, "192.0.2.12", 853, 40003, 1000, 0, NULL }, /* a person's */
+	{ AF_INET, IPPROTO_TCP, TCP_ESTABLISHED, "192.0.2.13", 123, 40004, 0, 0, NULL },    /* no time by TCP */
+	{ AF_INET, IPPROTO_TCP, TCP_ESTABLISHED, "192.0.2.17", 179, 40008, 105, 0, NULL },
+	{ AF_INET, IPPROTO_TCP, TCP_ESTABLISHED, "192.0.2.18", 40009, 179, 105, 0, NULL }, /* it came to us */
+	{ AF_INET, IPPROTO_TCP, TCP_ESTABLISHED, "192.0.2.14", 53, 22, 0, 0, NULL }, /* comes to us, from that port */
+	{ AF_INET, IPPROTO_TCP, TCP_ESTABLISHED, "192.0.2.19", 53, NOT_ACCEPTED, 0, 0,
+	  NULL }, /* and to a person's listener */
+	{ AF_INET, IPPROTO_TCP, TCP_ESTABLISHED, "192.0.2.15", 853, 40005, 0, 4, NULL }, /* cut off */
+	{ AF_UNIX, IPPROTO_TCP, TCP_ESTABLISHED, "192.0.2.16", 853, 40006, 0, 0, NULL },
+	{ AF_INET, IPPROTO_UDP, TCP_ESTABLISHED, "192.0.2.20", 53, 40000, 101, 0, NULL },
+	{ AF_INET6, IPPROTO_UDP, TCP_ESTABLISHED, "2001:db8::20", 123, 40001, 0, 0, NULL },
+	{ AF_INET6, IPPROTO_UDP, TCP_ESTABLISHED, "192.0.2.21", 123, 40002, 0, 0, NULL },
+	{ AF_INET, IPPROTO_UDP, TCP_ESTABLISHED, "192.0.2.22", 124, 40003, 0, 0, NULL },
+	{ AF_INET, IPPROTO_UDP, TCP_ESTABLISHED, "192.0.2.23", 123, 123, 0, 0, NULL }, /* 123 is open for everybody */
+	{ AF_INET, IPPROTO_UDP, TCP_CLOSE, NULL, 0, 123, 0, 0, NULL },
+	{ AF_INET, IPPROTO_UDP, TCP_ESTABLISHED, "192.0.2.24", 50000, 8443, 0, 0, NULL }, /* ports are of TCP */
+	/* People's, at another address or at all: by these nobody comes to the system. */
+	{ AF_INET, IPPROTO_TCP, TCP_LISTEN, NULL, 0, 40008, 1000, 0, "192.0.2.98" },
+	{ AF_INET, IPPROTO_UDP, TCP_CLOSE, NULL, 0, 40000, 1000, 0, NULL },
+	/* The system's own, at another address; and at this one, where it is IPv6's, too. */
+	{ AF_INET, IPPROTO_TCP, TCP_LISTEN, NULL, 0, 40001, 0, 0, "192.0.2.98" },
+	{ AF_INET, IPPROTO_TCP, TCP_ESTABLISHED, "192.0.2.24", 53, 40010, 0, 0, NULL },
+	{ AF_INET6, IPPROTO_TCP, TCP_LISTEN, NULL, 0, 40010, 0, 0, NULL },
+	{ AF_INET6, IPPROTO_UDP, TCP_ESTABLISHED, "192.0.2.25", 53, 40011, 0, 0, NULL },
+	{ AF_INET, IPPROTO_UDP, TCP_CLOSE, NULL, 0, 40011, 0, 0, "192.0.2.99" },
 };
 
 #define GUESTS                                                  \
@@ -416,9 +566,95 @@ static void connected(void)
 	sockets = many;
 	n_sockets = sizeof(many) / sizeof(many[0]);
 	learns(GUESTS SERVERS, NULL, (struct learned){ 0 });
-	CHECK(asked == 3, "%d questions", asked);
+	CHECK(asked == 4, "%d questions", asked);
 	n_sockets = 0;
 	learns("", NULL, (struct learned){ 0 });
+}
+
+/*
+ * As many sockets as a user likes: what he can have at no cost is not even shown to us, and what he has beside one of
+ * ours hides it not.
+ */
+static void crowds(void)
+{
+	static const struct socket_is his[] = {
+		{ AF_INET, IPPROTO_UDP, TCP_CLOSE, NULL, 0, 40000, 12345, 0, "127.0.0.2" },
+		{ AF_INET, IPPROTO_UDP, TCP_CLOSE, NULL, 0, 40002, 12345, 0, NULL },
+		{ AF_INET, IPPROTO_UDP, TCP_ESTABLISHED, "127.0.0.3", 53, 40000, 12345, 0, "127.0.0.2" },
+		{ AF_INET6, IPPROTO_UDP, TCP_ESTABLISHED, "127.0.0.3", 53, 40000, 12345, 0, "127.0.0.2" },
+		{ AF_INET6, IPPROTO_UDP, TCP_ESTABLISHED, "::1", 123, 40000, 12345, 0, "::1" },
+		{ AF_INET, IPPROTO_UDP, TCP_ESTABLISHED, "192.0.2.70", 54, 40000, 12345, 0, "127.0.0.2" },
+		{ AF_INET, IPPROTO_TCP, TCP_LISTEN, NULL, 0, 40000, 12345, 0, "127.0.0.2" },
+		{ AF_INET, IPPROTO_TCP, TCP_ESTABLISHED, "127.0.0.2", 53, 8443, 12345, 0, "127.0.0.2" },
+		{ AF_INET6, IPPROTO_TCP, TCP_ESTABLISHED, "127.0.0.2", 53, 8443, 12345, 0, "127.0.0.2" },
+		{ AF_INET6, IPPROTO_TCP, TCP_ESTABLISHED, "::1", 53, 8443, 12345, 0, "::1" },
+		{ AF_INET, IPPROTO_TCP, TCP_CLOSE_WAIT, "192.0.2.71", 53, 8443, 12345, 0, NULL },
+		{ AF_INET, IPPROTO_TCP, TCP_TIME_WAIT, "192.0.2.71", 53, 8443, 12345, 0, NULL },
+	};
+	static const struct socket_is ours = { AF_INET, IPPROTO_UDP, TCP_ESTABLISHED, "192.0.2.20", 53, 40000, 0,
+					       0,	NULL };
+	enum { CROWD = 12000 };
+	struct socket_is *all = malloc((CROWD + 1) * sizeof(*all));
+
+	if (!CHECK(all, "no memory"))
+		return;
+	for (size_t i = 0; i < CROWD; i++)
+		all[i] = his[i % (sizeof(his) / sizeof(his[0]))];
+	all[CROWD] = ours;
+	sockets = all;
+	n_sockets = CROWD + 1;
+	learns("192.0.2.20 a name server in use (a socket to its port 53)\n", NULL, (struct learned){ 0 });
+	CHECK(shown_n <= 2 && looked_up == 1, "%zu sockets are shown, %zu are looked for", shown_n, looked_up);
+	free(all);
+}
+
+static void learns_in_time(const char *wanted, const char *said_wanted);
+
+/* Where there are more than can be looked at in time, that is said; sessions are found by what they say. */
+static void too_many(void)
+{
+	sockets = many;
+	n_sockets = 5;
+	PUT(600, "environ", "SSH_CONNECTION=192.0.2.1 50000 192.0.2.99 22\0HOME=/root");
+	PUT(601, "environ", "SSH_CONNECTION=2001:db8::1%eth0 50001 2001:db8::99%eth0 22\0");
+	PUT(602, "environ", "SSH_CONNECTION=192.0.2.2 50002 192.0.2.99 22\0");
+	PUT(603, "environ", "SSH_CONNECTION=192.0.2.4 50004 192.0.2.99 22\0"); /* of a server that is not root's */
+	PUT(604, "environ", "SSH_CONNECTION=192.0.2.3 50009 192.0.2.99 22\0"); /* of before: the listener is there */
+	PUT(605, "environ", "SSH_CONNECTION=192.0.2.3 50003 192.0.2.98 22\0");
+	PUT(606, "environ", "SSH_CONNECTION=192.0.2.3 50003 2001:db8::99 22\0");
+	PUT(607, "environ", "SSH_CONNECTION=192.0.2.3 50003 nowhere 22\0");
+	cut_off = 1;
+	learns_in_time("192.0.2.1 the peer of an SSH session (environment of process 600)\n"
+		       "2001:db8::1 the peer of an SSH session (environment of process 601)\n"
+		       "192.0.2.2 the peer of an SSH session (environment of process 602)\n",
+		       NULL);
+	for (int pid = 600; pid < 608; pid++)
+		remove_process(pid);
+	n_sockets = sizeof(many) / sizeof(many[0]);
+	cut_off = 3;
+	learns_in_time("2001:db8::20 a time server in use (a socket to its port 123)\n"
+		       "192.0.2.21 a time server in use (a socket to its port 123)\n",
+		       "xdp-bloom: not all servers and guests of this machine may be known: its sockets that may be to"
+		       " such could not all be looked at in time");
+	CHECK(opened == 4, "%d sockets were opened", opened);
+	/* It is said once. */
+	cut_off = 4;
+	learns_in_time("", NULL);
+}
+
+/* More ports are named than the kernel is told of. */
+static void many_ports(void)
+{
+	sockets = many;
+	n_sockets = sizeof(many) / sizeof(many[0]);
+	for (named_more = 57; named_more < 60; named_more++) {
+		size_t fewer = shown_n;
+
+		learns(GUESTS SERVERS, NULL, (struct learned){ 0 });
+		CHECK(named_more == 57 || (shown_n > fewer) == (named_more == 59), "with %d: %zu are shown", named_more,
+		      shown_n);
+	}
+	named_more = 0;
 }
 
 /* sshd's own processes say whose they are; those of others do not count. */
@@ -809,6 +1045,9 @@ int main(void)
 {
 	static const struct ktap_case run[] = {
 		{ "who is connected", connected },
+		{ "of a crowd", crowds },
+		{ "too many", too_many },
+		{ "of many ports", many_ports },
 		{ "sessions of sshd", sessions },
 		{ "in time", stuck },
 		{ "in time, of many", many_stuck },

@@ -12,6 +12,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/close_fd.h"
 #include "base/log.h"
 
@@ -109,8 +110,20 @@ static ssize_t receive_whole(const struct nl_socket *socket, struct room *room)
 	return length < 0 ? length : nl_receive(socket, room->longer ?: room->usual, room->size);
 }
 
+/* So many objects, and until this thread has had so much of a CPU: what is asked for is done in its name. */
+struct most {
+	size_t n;
+	int64_t until;
+};
+static const struct most no_end = { SIZE_MAX, INT64_MAX };
+
+static bool is_late(const struct most *most)
+{
+	return most->until != INT64_MAX && clock_ns(CLOCK_THREAD_CPUTIME_ID) >= most->until;
+}
+
 static int ask_in(struct room *room, struct nl_socket *socket, uint16_t kind, uint16_t flags, const void *request,
-		  size_t size, size_t most, netlink_each_fn *each, void *arg, bool *whole)
+		  size_t size, struct most most, netlink_each_fn *each, void *arg, bool *whole)
 {
 	struct nlmsghdr *m = nl_put_header(room->usual);
 	ssize_t got;
@@ -132,16 +145,18 @@ static int ask_in(struct room *room, struct nl_socket *socket, uint16_t kind, ui
 			/* Both begin with 0 or -errno. */
 			if (m->nlmsg_type == NLMSG_DONE || m->nlmsg_type == NLMSG_ERROR)
 				return *(int *)nl_payload(m);
-			if (!most--)
+			if (!most.n--)
 				return -MORE;
 			each(arg, m);
 		}
+		if (is_late(&most))
+			return -MORE;
 	}
 	return -errno;
 }
 
-static int ask(struct nl_socket *socket, uint16_t kind, uint16_t flags, const void *request, size_t size, size_t most,
-	       netlink_each_fn *each, void *arg, bool *whole)
+static int ask(struct nl_socket *socket, uint16_t kind, uint16_t flags, const void *request, size_t size,
+	       struct most most, netlink_each_fn *each, void *arg, bool *whole)
 {
 	struct room room;
 	int err;
@@ -156,17 +171,39 @@ static int ask(struct nl_socket *socket, uint16_t kind, uint16_t flags, const vo
 int netlink_dump_once(struct nl_socket *socket, uint16_t kind, const void *request, size_t size, netlink_each_fn *each,
 		      void *arg, bool *whole)
 {
-	return ask(socket, kind, NLM_F_DUMP, request, size, SIZE_MAX, each, arg, whole);
+	return ask(socket, kind, NLM_F_DUMP, request, size, no_end, each, arg, whole);
 }
 
-int netlink_dump_first(struct nl_socket *socket, uint16_t kind, const void *request, size_t size, size_t most,
-		       netlink_each_fn *each, void *arg, bool *all)
+static int ask_within(struct nl_socket *socket, uint16_t kind, const void *request, size_t size, struct most most,
+		      netlink_each_fn *each, void *arg, bool *all)
 {
 	bool whole;
 	int err = ask(socket, kind, NLM_F_DUMP, request, size, most, each, arg, &whole);
 
 	*all = !err_is(err, MORE);
 	return *all ? err : 0;
+}
+
+int netlink_dump_first(struct nl_socket *socket, uint16_t kind, const void *request, size_t size, size_t most,
+		       netlink_each_fn *each, void *arg, bool *all)
+{
+	return ask_within(socket, kind, request, size, (struct most){ most, INT64_MAX }, each, arg, all);
+}
+
+int netlink_dump_within(struct nl_socket *socket, uint16_t kind, const void *request, size_t size, unsigned int ms,
+			netlink_each_fn *each, void *arg, bool *all)
+{
+	struct most most = { SIZE_MAX, clock_ns(CLOCK_THREAD_CPUTIME_ID) + (int64_t)ms * 1000000 };
+
+	return ask_within(socket, kind, request, size, most, each, arg, all);
+}
+
+int netlink_one(struct nl_socket *socket, uint16_t kind, const void *request, size_t size, netlink_each_fn *each,
+		void *arg)
+{
+	bool whole;
+
+	return ask(socket, kind, NLM_F_ACK, request, size, no_end, each, arg, &whole);
 }
 
 int netlink_dump(struct nl_socket *socket, uint16_t kind, const void *request, size_t size, netlink_each_fn *each,
@@ -199,12 +236,11 @@ int netlink_link(unsigned int ifindex, netlink_each_fn *each, void *arg)
 {
 	const struct ifinfomsg link = { .ifi_index = (int)ifindex };
 	struct nl_socket *socket;
-	bool whole;
 	int err = netlink_open(&socket, NETLINK_ROUTE, 0, 0);
 
 	if (err)
 		return err;
-	err = ask(socket, RTM_GETLINK, NLM_F_ACK, &link, sizeof(link), SIZE_MAX, each, arg, &whole);
+	err = netlink_one(socket, RTM_GETLINK, &link, sizeof(link), each, arg);
 	nl_close(socket);
 	return err;
 }

@@ -37,6 +37,15 @@ int netlink_dump_once(struct nl_socket *socket, uint16_t kind, const void *reque
 /* The first `most` of them. *all: there were no more. Then the socket is good for nothing but to be closed. */
 int netlink_dump_first(struct nl_socket *socket, uint16_t kind, const void *request, size_t size, size_t most,
 		       netlink_each_fn *each, void *arg, bool *all);
+/*
+ * As many as come before it has taken that much of a CPU, and one message more. To go on, the kernel may begin at the
+ * first of thousands, and it may be for others to say how many there are. *all as above.
+ */
+int netlink_dump_within(struct nl_socket *socket, uint16_t kind, const void *request, size_t size, unsigned int ms,
+			netlink_each_fn *each, void *arg, bool *all);
+/* Asks for one object; -errno where there is none. */
+int netlink_one(struct nl_socket *socket, uint16_t kind, const void *request, size_t size, netlink_each_fn *each,
+		void *arg);
 
 /* As netlink_dump(), for all links, without their counters. */
 int netlink_links(struct nl_socket *socket, netlink_each_fn *each, void *arg);

@@ -30,19 +30,20 @@ static const char ssh_is[] = "the peer of this SSH session", others_is[] = "the 
 		  clock_is[] = "a time server in use", resolver_is[] = "a name server in use", bgp_is[] = "a BGP peer";
 
 struct connection {
-	struct addr peer;
-	unsigned int peer_port, port;
+	struct addr peer, local;
+	unsigned int peer_port, port, device;
 	bool udp, ssh;	       /* it may be an SSH session */
 	const char *server_is; /* NULL: by its port it is none that we use */
 };
 
 struct people {
 	struct learned *l;
-	bool *named;	 /* TCP ports whose guests are guarded */
-	bool *serves[2]; /* ports where somebody may come to us: of TCP, of UDP */
+	struct nl_socket *socket;
+	bool *named; /* TCP ports whose guests are guarded */
 	struct connection *at;
 	size_t n;
-	bool udp;
+	bool udp, sessions;	/* what is asked about now */
+	bool cut_off, more_ssh; /* not all servers and guests were seen; not all that may be SSH sessions */
 };
 
 /* That some environments may not be read is so for long, and is said so often. */
@@ -79,61 +80,231 @@ static void on_socket(void *arg, const struct nlmsghdr *message)
 
 	if (nl_payload_len(message) < sizeof(*m))
 		return;
-	c.port = ntohs(m->id.idiag_sport);
-	/* People may listen, at another address, at the port that the system asks from: by that nobody comes to it. */
-	if (m->idiag_state != TCP_ESTABLISHED) {
-		p->serves[p->udp][c.port] |= m->idiag_uid < PEOPLE;
-		return;
-	}
 	c.peer = own_bytes(m->idiag_family, m->id.idiag_dst, sizeof(m->id.idiag_dst));
+	c.local = own_bytes(m->idiag_family, m->id.idiag_src, sizeof(m->id.idiag_src));
 	c.peer_port = ntohs(m->id.idiag_dport);
+	c.port = ntohs(m->id.idiag_sport);
+	c.device = m->id.idiag_if;
 	addr_unmap(&c.peer);
+	addr_unmap(&c.local);
 	if (!c.peer.family || !own_wanted(p->l, c.peer))
 		return;
-	c.server_is = server_of(p, m, c.peer_port);
-	if (p->named[c.port] && !p->udp)
-		own_learn(p->l, c.peer, guest_is, "TCP port %u", c.port);
+	if (p->sessions)
+		c.ssh = !m->idiag_uid && !p->named[c.port];
 	else
-		c.ssh = !p->udp && !m->idiag_uid;
+		c.server_is = server_of(p, m, c.peer_port);
+	if (!p->sessions && !p->udp && p->named[c.port])
+		own_learn(p->l, c.peer, guest_is, "TCP port %u", c.port);
 	if ((c.server_is || c.ssh) && take(p, &c) && !p->l->err)
 		p->l->err = -ENOMEM;
 }
 
-/* Who comes to a listener of ours chooses the port that he comes from, and is no server by that. */
+/* --- What the kernel shows --- */
+
+/*
+ * How many sockets there are, and in what row of the kernel's table, any user may decide: it may take them all, and to
+ * go on after a message begins with the first of the row. What it passes over costs little. So it is asked for no other
+ * sockets than these: the other end is on no loopback address, and one of the ports is one of these, if there are any.
+ */
+#define SHOWN_PORTS 64
+
+struct shown {
+	size_t n; /* in units of 4 bytes */
+	struct inet_diag_bc_op ops[2 * (1 + 2 + 4 + 1) + 3 * SHOWN_PORTS + 1];
+};
+
+/* Where to go on from a step is how many bytes further on: so many where they end, and that they are not shown, beyond.
+ */
+enum { SHOW = 1, HIDE = 5 };
+
+static void put_step(struct shown *s, uint8_t code, size_t units, size_t otherwise)
+{
+	s->ops[s->n] = (struct inet_diag_bc_op){ code, (uint8_t)(4 * units), (uint16_t)otherwise };
+	s->n += units;
+}
+
+static void put_jump(struct shown *s, size_t to)
+{
+	put_step(s, INET_DIAG_BC_JMP, 1, to);
+}
+
+static void hide_network(struct shown *s, uint8_t family, uint8_t bits, struct in6_addr addr)
+{
+	size_t length = family == AF_INET ? 4 : 16, at = s->n + 1;
+	struct inet_diag_hostcond of = { .family = family, .prefix_len = bits, .port = -1 };
+
+	put_step(s, INET_DIAG_BC_D_COND, 1 + (sizeof(of) + length) / 4, 4 * (2 + (sizeof(of) + length) / 4));
+	memcpy(&s->ops[at], &of, sizeof(of));
+	memcpy(&s->ops[at + sizeof(of) / 4], &addr, length);
+	put_jump(s, HIDE);
+}
+
+static void show_port(struct shown *s, uint8_t code, unsigned int port)
+{
+	put_step(s, code, 2, 4 * 3);
+	s->ops[s->n - 1].no = (uint16_t)port;
+	put_jump(s, SHOW);
+}
+
+/* Steps follow one another by `yes`. */
+static void settle(struct shown *s)
+{
+	for (size_t i = 0; i < s->n; i += s->ops[i].yes / 4)
+		if (s->ops[i].no == SHOW || s->ops[i].no == HIDE)
+			s->ops[i].no = (uint16_t)(s->ops[i].no - 1 + 4 * (s->n - i));
+}
+
+static void begin(struct shown *s)
+{
+	memset(s, 0, sizeof(*s));
+	/* of IPv4, and what is mapped from it */
+	hide_network(s, AF_INET, 8, (struct in6_addr){ .s6_addr = { IN_LOOPBACKNET } });
+	hide_network(s, AF_INET6, 128, (struct in6_addr)IN6ADDR_LOOPBACK_INIT);
+}
+
+/* Servers, and guests of the ports that are named. Where these are too many, sockets of all ports are shown. */
+static void show_peers(struct shown *s, const struct people *p)
+{
+	static const unsigned int servers[] = { 53, 853, 123, 179 };
+	size_t n = sizeof(servers) / sizeof(servers[0]);
+
+	begin(s);
+	for (size_t i = 0; i < n; i++)
+		show_port(s, INET_DIAG_BC_D_EQ, servers[i]);
+	for (unsigned int port = 0; port < TCP_PORTS && !p->udp && n <= SHOWN_PORTS; port++)
+		if (p->named[port] && n++ < SHOWN_PORTS)
+			show_port(s, INET_DIAG_BC_S_EQ, port);
+	if (n > SHOWN_PORTS)
+		begin(s);
+	else
+		put_jump(s, HIDE);
+}
+
+/* Each time; what cannot be seen within that is passed over. */
+#define LOOK_MS 200
+
+static int ask_for(struct people *p, uint16_t kind, const void *question, size_t size, struct shown *shown)
+{
+	struct nlattr at = { (uint16_t)(sizeof(at) + 4 * shown->n), INET_DIAG_REQ_BYTECODE };
+	char all[sizeof(struct inet_diag_req) + sizeof(at) + sizeof(shown->ops)];
+	bool seen = true;
+	int err;
+
+	settle(shown);
+	memcpy(all, question, size);
+	memcpy(all + size, &at, sizeof(at));
+	memcpy(all + size + sizeof(at), shown->ops, 4 * shown->n);
+	err = netlink_dump_within(p->socket, kind, all, size + at.nla_len, LOOK_MS, on_socket, p, &seen);
+	if (seen)
+		return err;
+	*(p->sessions ? &p->more_ssh : &p->cut_off) = true;
+	nl_close(p->socket);
+	return netlink_open(&p->socket, NETLINK_SOCK_DIAG, 0, 0);
+}
+
+static int ask_udp(struct people *p, int family)
+{
+	const struct inet_diag_req_v2 udp = { .sdiag_family = (uint8_t)family,
+					      .sdiag_protocol = IPPROTO_UDP,
+					      .idiag_states = 1 << TCP_ESTABLISHED };
+	struct shown shown;
+	int err;
+
+	p->udp = true;
+	show_peers(&shown, p);
+	err = ask_for(p, SOCK_DIAG_BY_FAMILY, &udp, sizeof(udp), &shown);
+	return err_is(err, ENOENT) && family == AF_INET6 ? 0 : err; /* without IPv6 */
+}
+
+/* The old question is about both families: walking the kernel's table of connections takes a millisecond where it is
+ * large. */
+static int ask_tcp(struct people *p, bool sessions)
+{
+	static const struct inet_diag_req tcp = { .idiag_states = 1 << TCP_ESTABLISHED };
+	struct shown shown;
+
+	p->udp = false;
+	p->sessions = sessions;
+	if (sessions)
+		begin(&shown);
+	else
+		show_peers(&shown, p);
+	return ask_for(p, TCPDIAG_GETSOCK, &tcp, sizeof(tcp), &shown);
+}
+
+/* --- One socket --- */
+
+static void on_found(void *arg, const struct nlmsghdr *message)
+{
+	if (nl_payload_len(message) >= sizeof(struct inet_diag_msg))
+		*(struct inet_diag_msg *)arg = *(const struct inet_diag_msg *)nl_payload(message);
+}
+
+static void write_addr(__be32 to[4], struct addr addr)
+{
+	for (size_t i = addr_width(addr.family) / 32; i--; addr.num >>= 32)
+		to[i] = htonl((uint32_t)addr.num);
+}
+
+/*
+ * Has one of such a user, in this state, what comes from c's other end? It is found at once, however many there are.
+ */
+static bool has_one(const struct people *p, const struct connection *c, uint8_t state, uid_t below)
+{
+	struct inet_diag_req_v2 of = { .sdiag_family = c->local.family == 4 ? AF_INET : AF_INET6,
+				       .sdiag_protocol = c->udp ? IPPROTO_UDP : IPPROTO_TCP,
+				       .id = { .idiag_if = c->device,
+					       .idiag_cookie = { INET_DIAG_NOCOOKIE, INET_DIAG_NOCOOKIE } } };
+	struct inet_diag_msg found = { .idiag_uid = below };
+
+	/* Of UDP the kernel takes one end for the other. */
+	write_addr(c->udp ? of.id.idiag_dst : of.id.idiag_src, c->local);
+	write_addr(c->udp ? of.id.idiag_src : of.id.idiag_dst, c->peer);
+	*(c->udp ? &of.id.idiag_dport : &of.id.idiag_sport) = htons((uint16_t)c->port);
+	*(c->udp ? &of.id.idiag_sport : &of.id.idiag_dport) = htons((uint16_t)c->peer_port);
+	return !netlink_one(p->socket, SOCK_DIAG_BY_FAMILY, &of, sizeof(of), on_found, &found) &&
+	       found.idiag_state == state && found.idiag_uid < below;
+}
+
+/*
+ * Who comes to a listener of ours chooses the port that he comes from, and is no server by that. Anybody may come to
+ * what has a packet from nowhere. People may listen, at another address, at the port that the system asks from: by that
+ * nobody comes to it.
+ */
 static void learn_servers(const struct people *p)
 {
 	for (size_t i = 0; i < p->n; i++) {
 		const struct connection *c = &p->at[i];
+		struct connection any = { .local = c->local, .port = c->port, .device = c->device, .udp = c->udp };
 
-		if (c->server_is && !p->serves[c->udp][c->port])
+		if (c->server_is && !has_one(p, &any, c->udp ? TCP_CLOSE : TCP_LISTEN, PEOPLE))
 			own_learn(p->l, c->peer, c->server_is, "a socket to its port %u", c->peer_port);
 	}
 }
 
-/*
- * Without that part of the kernel, sockets are not known; leases, sessions and files are. The old question for TCP is
- * about both families: walking the kernel's table of connections takes a millisecond where it is large.
- */
+static void say_cut_off(void)
+{
+	static bool said;
+
+	if (!said)
+		warn("not all servers and guests of this machine may be known: its sockets that may be to such could not"
+		     " all be looked at in time");
+	said = true;
+}
+
+/* Without that part of the kernel, sockets are not known; leases, sessions and files are. */
 static int ask_sockets(struct people *p)
 {
-	static const struct inet_diag_req tcp = { .idiag_states = 1 << TCP_ESTABLISHED | 1 << TCP_LISTEN };
-	struct inet_diag_req_v2 udp = { .sdiag_protocol = IPPROTO_UDP,
-					.idiag_states = 1 << TCP_ESTABLISHED | 1 << TCP_CLOSE };
-	struct nl_socket *socket;
-	int err = netlink_open(&socket, NETLINK_SOCK_DIAG, 0, 0);
+	int err = netlink_open(&p->socket, NETLINK_SOCK_DIAG, 0, 0)
+			  ?: ask_tcp(p, true)
+			  ?: ask_tcp(p, false)
+			  ?: ask_udp(p, AF_INET)
+			  ?: ask_udp(p, AF_INET6);
 
-	if (!err)
-		err = netlink_dump(socket, TCPDIAG_GETSOCK, &tcp, sizeof(tcp), on_socket, p);
-	p->udp = true;
-	for (int i = 0; i < 2 && !err; i++) {
-		udp.sdiag_family = i ? AF_INET6 : AF_INET;
-		err = netlink_dump(socket, SOCK_DIAG_BY_FAMILY, &udp, sizeof(udp), on_socket, p);
-		if (err_is(err, ENOENT)) /* without IPv6 */
-			err = 0;
-	}
-	if (socket)
-		nl_close(socket);
-	learn_servers(p);
+	if (p->socket)
+		learn_servers(p);
+	if (p->cut_off)
+		say_cut_off();
 	return err_is(err, EPROTONOSUPPORT) || err_is(err, EOPNOTSUPP) || err_is(err, ENOENT) ? 0 : err;
 }
 
@@ -160,19 +331,24 @@ static void ask_ancestors(struct learned *l)
 static void on_session(void *arg, int pid, const char *text)
 {
 	const struct people *p = arg;
-	unsigned int peer_port, port;
-	struct addr addr;
+	struct connection is = { 0 };
+	char local[SSH_TEXT_MAX];
+	bool found = false;
 
-	if (sscanf(text, "%*s %u %*s %u", &peer_port, &port) != 2)
+	if (sscanf(text, "%*s %u %127s %u", &is.peer_port, local, &is.port) != 3)
 		return;
-	addr = first_word(text);
-	for (size_t i = 0; i < p->n; i++) {
+	is.peer = first_word(text);
+	is.local = first_word(local);
+	for (size_t i = 0; i < p->n && !found; i++) {
 		const struct connection *c = &p->at[i];
 
-		if (c->ssh && c->peer.num == addr.num && c->peer.family == addr.family && c->peer_port == peer_port &&
-		    c->port == port)
-			own_learn(p->l, addr, others_is, "environment of process %d", pid);
+		found = c->ssh && c->peer.num == is.peer.num && c->peer.family == is.peer.family &&
+			c->peer_port == is.peer_port && c->port == is.port;
 	}
+	if (!found && p->more_ssh && is.peer.family && is.peer.family == is.local.family && own_wanted(p->l, is.peer))
+		found = has_one(p, &is, TCP_ESTABLISHED, 1);
+	if (found)
+		own_learn(p->l, is.peer, others_is, "environment of process %d", pid);
 }
 
 /* Whoever is known for another reason needs no session. */
@@ -187,7 +363,7 @@ static bool is_known(const struct learned *l, struct addr addr)
 /* Of the service's processes one says it for all. */
 static void say_unseen(const struct people *p, const struct state *state)
 {
-	bool unknown = false;
+	bool unknown = p->more_ssh;
 
 	for (size_t i = 0; i < p->n && !unknown; i++)
 		unknown = p->at[i].ssh && !is_known(p->l, p->at[i].peer);
@@ -203,7 +379,7 @@ static void say_unseen(const struct people *p, const struct state *state)
 
 static int ask_processes(struct people *p, const struct state *state)
 {
-	bool any = false, refused;
+	bool any = p->more_ssh, refused;
 	int err;
 
 	for (size_t i = 0; i < p->n && !any; i++)
@@ -242,8 +418,8 @@ static void ask_utmp(struct learned *l)
 
 void own_from_people(struct learned *l, struct state *state)
 {
-	bool *ports = calloc(3 * TCP_PORTS, sizeof(*ports));
-	struct people p = { .l = l, .named = ports, .serves = { ports + TCP_PORTS, ports + 2 * TCP_PORTS } };
+	bool *ports = calloc(TCP_PORTS, sizeof(*ports));
+	struct people p = { .l = l, .named = ports };
 	int err = ports ? state_guarded_ports(state, ports) : -ENOMEM;
 
 	l->guests = true;
@@ -255,6 +431,8 @@ void own_from_people(struct learned *l, struct state *state)
 	if (!l->err)
 		l->err = ask_processes(&p, state);
 	l->guests = false;
+	if (p.socket)
+		nl_close(p.socket);
 	free(ports);
 	free(p.at);
 }
