@@ -40,6 +40,7 @@ needs() {
 		45.7.0.1|the DHCP server of a lease (/run/systemd/netif/leases/2)
 		45.7.0.2|the DHCP server of a lease (/var/lib/dhcp/dhclient.eth0.leases)
 		45.7.0.3|the DHCP server of a lease (/var/lib/NetworkManager/internal-7-eth0.lease)
+		45.7.0.4|the DHCP server of a lease (/var/lib/dhcpcd/eth0.lease)
 		45.8.0.1|a time server in use (/run/chrony-dhcp/eth0.sources)
 		45.8.0.2|a time server in use (/run/systemd/timesyncd.conf.d/x.conf)
 		45.8.0.9|a time server in use (a socket to its port 123)
@@ -57,6 +58,11 @@ needs() {
 	NEEDS
 }
 
+# The answer of 45.7.0.N, for an hour.
+dhcpcd() { # N
+	printf '\2\1\6%233s\143\202\123\143\65\1\5\66\4\55\7 %b\63\4  \16\20\377' '' "\\0$1" | tr ' ' '\0'
+}
+
 files() {
 	# What an emulated machine may not have.
 	[ -z "${XDP_BLOOM_MACHINE:-}" ] || { touch /etc/resolv.conf && { [ -e /var/run ] || ln -s /run /var/run; }; }
@@ -64,7 +70,7 @@ files() {
 	mount -t tmpfs tmpfs /run
 	mount -t tmpfs tmpfs /var/lib
 	mkdir -p /run/{systemd/{resolve,netif/leases,timesyncd.conf.d,sessions},dnsmasq,chrony-dhcp} \
-		/var/lib/{dhcp,NetworkManager}
+		/var/lib/{dhcp,dhcpcd,NetworkManager}
 	printf 'search x\nnameserver 127.0.0.53\nnameserver 45.6.0.1 # first\n' >resolv.conf
 	mount --bind resolv.conf /etc/resolv.conf
 	echo 'nameserver 45.6.0.2%eth0' >/run/systemd/resolve/resolv.conf
@@ -84,6 +90,9 @@ files() {
 		  expire 4 2099/01/01 00:00:00;
 		}
 	LEASES
+	dhcpcd 4 >/var/lib/dhcpcd/eth0.lease
+	dhcpcd 8 >/var/lib/dhcpcd/wlan0-x.lease
+	touch -d '2 hours ago' /var/lib/dhcpcd/wlan0-x.lease
 	echo 'server 45.8.0.1 iburst' >/run/chrony-dhcp/eth0.sources
 	printf '[Time]\nNTP=45.8.0.2 time.example\n' >/run/systemd/timesyncd.conf.d/x.conf
 	printf 'UID=0\nREMOTE=1\nREMOTE_HOST=45.9.3.1\n' >/run/systemd/sessions/5
@@ -247,7 +256,7 @@ shows_all() {
 		grep -qE "^$address +no +" out || fail "guards does not know $address: $(cat out)"
 		grep -F "$what" out | grep -q "^$address " || fail "guards does not say of $address: $what ($(grep "^$address" out))"
 	done <wanted
-	for address in 45.0.0.11 45.0.0.12 45.4.0.9 45.8.0.8 45.8.0.6 45.7.0.7 45.0.0.77 45.10.0.7 45.10.0.8 45.9.2.2 45.9.2.3 127.0.0.53; do
+	for address in 45.0.0.11 45.0.0.12 45.4.0.9 45.8.0.8 45.8.0.6 45.7.0.7 45.7.0.8 45.0.0.77 45.10.0.7 45.10.0.8 45.9.2.2 45.9.2.3 127.0.0.53; do
 		! grep -q "^$address " out || fail "$address is nobody's need: $(grep "^$address " out)"
 	done
 	! grep -q '^45\.0\.0\.1 .*feed' out || fail "an address of this machine is another's"

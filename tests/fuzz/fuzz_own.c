@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Any bytes as a resolver's, a lease's or a clock's file: each address that is found stands in the text. */
+/* Any bytes as a resolver's, a lease's or a clock's file: each address that is found stands in the text, or in a
+ * lease's. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,10 +45,17 @@ static void found(void *arg, struct addr addr, const char *what)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+	static char lease[OWN_LEASE_TEXT_MAX];
 	struct text text;
 
 	if (!size)
 		return 0;
+	if (*data == 255) { /* of dhcpcd */
+		text = (struct text){ lease, own_lease_text(lease, data + 1, size - 1, 0), 0 };
+		hold(text.size <= sizeof(lease));
+		own_scan(OWN_LEASE, lease, text.size, 1795355458, found, &text);
+		return 0;
+	}
 	text = (struct text){ (const char *)data + 1, size - 1, 0 };
 	own_scan((enum own_format)(*data % OWN_FORMATS), text.at, text.size, 1795355458, found, &text);
 	return 0;

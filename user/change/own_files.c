@@ -6,6 +6,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -57,6 +58,9 @@ static const struct source {
 	{ OWN_RESOLV, "/var/resolv.conf.d/resolv.conf.auto", NULL },
 	{ OWN_LEASE, "/run/systemd/netif/leases/", "" },
 	{ OWN_LEASE, "/var/lib/NetworkManager/", ".lease" },
+	{ OWN_DHCPCD, "/var/lib/dhcpcd/", ".lease" },
+	{ OWN_DHCPCD, "/var/lib/dhcpcd5/", ".lease" },
+	{ OWN_DHCPCD, "/var/db/dhcpcd/", ".lease" },
 	{ OWN_DHCLIENT, "/var/lib/dhcp/", ".leases" },
 	{ OWN_DHCLIENT, "/var/lib/dhclient/", ".leases" },
 	{ OWN_DHCLIENT, "/var/lib/NetworkManager/", ".leases" },
@@ -96,15 +100,26 @@ static void found(void *arg, struct addr addr, const char *what)
 	own_learn(text->l, addr, what, "%s", text->path);
 }
 
+static long long age_of(int fd, long long now)
+{
+	struct stat is;
+
+	return fstat(fd, &is) ? 0 : now - is.st_mtime;
+}
+
 static void read_file(struct learned *l, const struct source *source, const char *path, long long now)
 {
 	/* A named pipe must not make us wait. */
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	static char text[TEXT_MAX];
+	static char text[TEXT_MAX], lease[OWN_LEASE_TEXT_MAX];
 	ssize_t got = fd < 0 ? -1 : read(fd, text, sizeof(text));
+	struct text from = { l, path };
 
-	if (got >= 0)
-		own_scan(source->format, text, (size_t)got, now, found, &(struct text){ l, path });
+	if (got >= 0 && source->format == OWN_DHCPCD)
+		own_scan(OWN_LEASE, lease, own_lease_text(lease, text, (size_t)got, age_of(fd, now)), now, found,
+			 &from);
+	else if (got >= 0)
+		own_scan(source->format, text, (size_t)got, now, found, &from);
 	else if (fd < 0 || (errno != EISDIR && errno != EAGAIN))
 		missing(l, path);
 	close_fd(fd);

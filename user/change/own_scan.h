@@ -17,7 +17,8 @@ enum own_format {
 	OWN_UNBOUND,
 	OWN_UPSTREAM, /* of other resolvers: BIND, Knot, PowerDNS, CoreDNS, stubby, dnscrypt-proxy, AdGuard, Pi-hole */
 	OWN_SESSION,  /* of systemd-logind */
-	OWN_FORMATS
+	OWN_FORMATS,
+	OWN_DHCPCD = OWN_FORMATS /* no text; own_lease_text() makes one of OWN_LEASE of it */
 };
 
 /*
@@ -26,5 +27,12 @@ enum own_format {
  */
 typedef void own_found_fn(void *arg, struct addr addr, const char *what);
 void own_scan(enum own_format format, const char *text, size_t size, long long now, own_found_fn *found, void *arg);
+
+/*
+ * What a lease of dhcpcd says that is `age` seconds old, as systemd-networkd writes its own. Returns its length: 0
+ * where it has run out, and where it is none; any bytes are taken.
+ */
+#define OWN_LEASE_TEXT_MAX 4352 /* 4 options of 255 bytes */
+size_t own_lease_text(char text[OWN_LEASE_TEXT_MAX], const void *message, size_t size, long long age);
 
 #endif
