@@ -41,6 +41,8 @@ needs() {
 		45.7.0.2|the DHCP server of a lease (/var/lib/dhcp/dhclient.eth0.leases)
 		45.7.0.3|the DHCP server of a lease (/var/lib/NetworkManager/internal-7-eth0.lease)
 		45.7.0.4|the DHCP server of a lease (/var/lib/dhcpcd/eth0.lease)
+		45.7.0.5|the DHCP server of a lease (/run/NetworkManager/devices/2)
+		45.7.0.6|the DHCP server of a lease (/var/lib/NetworkManager/dhclient-7-eth0.lease)
 		45.8.0.1|a time server in use (/run/chrony-dhcp/eth0.sources)
 		45.8.0.2|a time server in use (/run/systemd/timesyncd.conf.d/x.conf)
 		45.8.0.9|a time server in use (a socket to its port 123)
@@ -69,7 +71,7 @@ files() {
 	umount /etc/resolv.conf 2>/dev/null # of the case before
 	mount -t tmpfs tmpfs /run
 	mount -t tmpfs tmpfs /var/lib
-	mkdir -p /run/{systemd/{resolve,netif/leases,timesyncd.conf.d,sessions},dnsmasq,chrony-dhcp} \
+	mkdir -p /run/{systemd/{resolve,netif/leases,timesyncd.conf.d,sessions},NetworkManager/devices,dnsmasq,chrony-dhcp} \
 		/var/lib/{dhcp,dhcpcd,NetworkManager}
 	printf 'search x\nnameserver 127.0.0.53\nnameserver 45.6.0.1 # first\n' >resolv.conf
 	mount --bind resolv.conf /etc/resolv.conf
@@ -90,6 +92,8 @@ files() {
 		  expire 4 2099/01/01 00:00:00;
 		}
 	LEASES
+	printf '[device]\nnext-server=45.7.0.9\n\n[dhcp4]\ndhcp4.dhcp_server_identifier=45.7.0.5\n' >/run/NetworkManager/devices/2
+	printf 'lease {\n  option dhcp-server-identifier 45.7.0.6;\n}\n' >/var/lib/NetworkManager/dhclient-7-eth0.lease
 	dhcpcd 4 >/var/lib/dhcpcd/eth0.lease
 	dhcpcd 8 >/var/lib/dhcpcd/wlan0-x.lease
 	touch -d '2 hours ago' /var/lib/dhcpcd/wlan0-x.lease
@@ -256,7 +260,7 @@ shows_all() {
 		grep -qE "^$address +no +" out || fail "guards does not know $address: $(cat out)"
 		grep -F "$what" out | grep -q "^$address " || fail "guards does not say of $address: $what ($(grep "^$address" out))"
 	done <wanted
-	for address in 45.0.0.11 45.0.0.12 45.4.0.9 45.8.0.8 45.8.0.6 45.7.0.7 45.7.0.8 45.0.0.77 45.10.0.7 45.10.0.8 45.9.2.2 45.9.2.3 127.0.0.53; do
+	for address in 45.0.0.11 45.0.0.12 45.4.0.9 45.8.0.8 45.8.0.6 45.7.0.{7,8,9} 45.0.0.77 45.10.0.7 45.10.0.8 45.9.2.2 45.9.2.3 127.0.0.53; do
 		! grep -q "^$address " out || fail "$address is nobody's need: $(grep "^$address " out)"
 	done
 	! grep -q '^45\.0\.0\.1 .*feed' out || fail "an address of this machine is another's"

@@ -32,6 +32,11 @@ static void texts(void)
 		  "ADDRESS=192.0.2.9\nSERVER_ADDRESS=192.0.2.1\nDNS=192.0.2.2 192.0.2.3\nNTP=192.0.2.4\n"
 		  "ROUTER=192.0.2.5\nDOMAINNAME=192.0.2.6\n",
 		  "d 192.0.2.1, n 192.0.2.2, n 192.0.2.3, t 192.0.2.4, g 192.0.2.5" },
+		{ OWN_LEASE,
+		  "[device]\nmanaged=true\nnext-server=192.0.2.9\n\n[dhcp4]\ndhcp4.dhcp_server_identifier=192.0.2.1\n"
+		  "dhcp4.domain_name_servers=192.0.2.2 192.0.2.3\ndhcp4.host_name=dhcp4.routers=192.0.2.9\n"
+		  "dhcp4.ip_address=192.0.2.9\ndhcp4.ntp_servers=192.0.2.4\ndhcp4.routers=192.0.2.5\n",
+		  "d 192.0.2.1, n 192.0.2.2, n 192.0.2.3, t 192.0.2.4, g 192.0.2.5" },
 		{ OWN_DHCLIENT,
 		  "lease {\n option dhcp-server-identifier 192.0.2.1;\n expire 0 2026/11/22 13:50:57;\n}\n"
 		  "lease {\n option dhcp-server-identifier 192.0.2.2;\n expire 0 2026/11/22 13:50:59;\n}\n",
