@@ -43,6 +43,7 @@ needs() {
 		45.7.0.4|the DHCP server of a lease (/var/lib/dhcpcd/eth0.lease)
 		45.7.0.5|the DHCP server of a lease (/run/NetworkManager/devices/2)
 		45.7.0.6|the DHCP server of a lease (/var/lib/NetworkManager/dhclient-7-eth0.lease)
+		45.7.0.10|the DHCP server of a lease (/var/run/xdp-bloom-leases/eth0)
 		45.8.0.1|a time server in use (/run/chrony-dhcp/eth0.sources)
 		45.8.0.2|a time server in use (/run/systemd/timesyncd.conf.d/x.conf)
 		45.8.0.9|a time server in use (a socket to its port 123)
@@ -63,6 +64,12 @@ needs() {
 # The answer of 45.7.0.N, for an hour.
 dhcpcd() { # N
 	printf '\2\1\6%233s\143\202\123\143\65\1\5\66\4\55\7 %b\63\4  \16\20\377' '' "\\0$1" | tr ' ' '\0'
+}
+
+# As OpenWrt's script calls ours.
+udhcpc() { # EVENT
+	need_sources
+	interface=eth0 sh -c '. "$0"' "$top/packaging/openwrt/files/xdp-bloom.udhcpc" "$1" || fail "udhcpc $1: it ended with $?"
 }
 
 files() {
@@ -97,6 +104,9 @@ files() {
 	dhcpcd 4 >/var/lib/dhcpcd/eth0.lease
 	dhcpcd 8 >/var/lib/dhcpcd/wlan0-x.lease
 	touch -d '2 hours ago' /var/lib/dhcpcd/wlan0-x.lease
+	udhcpc deconfig
+	serverid=45.7.0.10 router=45.0.0.254 udhcpc bound
+	serverid=45.7.0.11 udhcpc nak
 	echo 'server 45.8.0.1 iburst' >/run/chrony-dhcp/eth0.sources
 	printf '[Time]\nNTP=45.8.0.2 time.example\n' >/run/systemd/timesyncd.conf.d/x.conf
 	printf 'UID=0\nREMOTE=1\nREMOTE_HOST=45.9.3.1\n' >/run/systemd/sessions/5
@@ -260,7 +270,7 @@ shows_all() {
 		grep -qE "^$address +no +" out || fail "guards does not know $address: $(cat out)"
 		grep -F "$what" out | grep -q "^$address " || fail "guards does not say of $address: $what ($(grep "^$address" out))"
 	done <wanted
-	for address in 45.0.0.11 45.0.0.12 45.4.0.9 45.8.0.8 45.8.0.6 45.7.0.{7,8,9} 45.0.0.77 45.10.0.7 45.10.0.8 45.9.2.2 45.9.2.3 127.0.0.53; do
+	for address in 45.0.0.11 45.0.0.12 45.4.0.9 45.8.0.8 45.8.0.6 45.7.0.{7,8,9,11} 45.0.0.77 45.10.0.7 45.10.0.8 45.9.2.2 45.9.2.3 127.0.0.53; do
 		! grep -q "^$address " out || fail "$address is nobody's need: $(grep "^$address " out)"
 	done
 	! grep -q '^45\.0\.0\.1 .*feed' out || fail "an address of this machine is another's"
