@@ -499,14 +499,13 @@ static void largest(const char *why, unsigned int more)
 /* As long as one may be, and a word more. */
 static void longest(void)
 {
-	static uint8_t large[CAPTURED_MAX + 64];
-	struct capture_file whole = file;
+	static uint8_t large[CAPTURED_MAX * 2];
+	struct capture_file whole = file, block = { large, 0, false };
 	uint8_t *bytes = calloc(1, CAPTURED_MAX * 2 + 1024);
 
 	file.bytes = bytes;
 	for (unsigned int more = 0; more < 5; more += 4) {
-		struct capture_file block = { large, 0, false };
-
+		block.n = 0;
 		begin(false);
 		pcapng_section(&file);
 		pcapng_interface(&file, 1, 0, 9, 0);
@@ -533,6 +532,21 @@ static void longest(void)
 		/* No packet is shorter than what was captured of it. */
 		CHECK(more || reading.seen[0].length == CAPTURED_MAX, "%u bytes", reading.seen[0].length);
 	}
+	block.n = 0;
+	/* Whatever is behind the packet, the block is read in one piece, and stands behind others. */
+	begin(false);
+	pcapng_section(&file);
+	pcapng_interface(&file, 1, 0, 9, 0);
+	memset(large, 0, sizeof(large));
+	for (int i = 0; i < 3; i++)
+		put32(&block, 0);
+	put32(&block, 60);
+	put32(&block, 60);
+	block.n = CAPTURED_MAX * 2 - 12;
+	pcapng_block(&file, 6, &block);
+	read_file(file.n);
+	CHECK(!reading.err && !reading.end.cut && reading.n == 1 && reading.seen[0].size == 60,
+	      "error %d (%s), cut: %d", reading.err, reading.end.error, reading.end.cut);
 	free(bytes);
 	file = whole;
 }
