@@ -784,6 +784,32 @@ line_is_refused() {
 	stop
 }
 
+# Whoever takes all inodes where the state lies hides no fault by that: its files cannot be made.
+says_without_room() {
+	mkdir small
+	mount -t tmpfs -o nr_inodes=120 tmpfs small || skip "the kernel has no tmpfs"
+	export XDP_BLOOM_STATE=$WORK/small/state
+	ip link set lo up
+	veth 0
+	a_list
+	echo "load bad '$WORK/list'" >conf
+	ready --listen 9753
+	is "$(health)" ok "what /healthz says at first"
+	python3 -c '
+import itertools
+for n in itertools.count():
+    open("small/%d" % n, "x").close()' 2>/dev/null
+	echo 0.0.0.0/0 >>list
+	heard "$log" "will not show that the list was refused"
+	wait_until "status and /healthz to say so" is_told "something that is wrong is not shown: at 20"
+	expect 1 "$XDP_BLOOM" doctor
+	grep -q "something that is wrong is not shown" out || fail "doctor says: $(cat out)"
+	bloom metrics
+	grep -q "^xdp_bloom_unshown_timestamp_seconds [1-9]" out || fail "metrics say nothing"
+	stop
+	umount -l small
+}
+
 theirs_is_refused() {
 	health >page
 	grep -qx "list 'theirs': refused since 20[^ ]*Z" page
@@ -949,4 +975,4 @@ grows() {
 
 run_cases grows starts_and_stops tells_who_is_busy only_one finds_interfaces "finds_interfaces --shared" finds_the_same_number comes_with_many_names name_of_what_is_away says_what_is_not_seen tries_interfaces_again claims_no_filter gives_up_an_interface changes_slowly ends_bans ends_what_was_killed restores_without_watchers clock_is_set ends_bans_later starts_on_a_full_disk starts_without_names \
 	ends_bans_of_a_state_that_was_gone beside_a_load \
-	rotates rotates_later killed_at_start answers_prometheus port_is_taken nothing_is_told with_few_rights damaged_state line_fails line_is_refused spoken_of_all_the_time says_nothing_of_a_link written_all_the_time counts_nothing
+	rotates rotates_later killed_at_start answers_prometheus port_is_taken nothing_is_told with_few_rights damaged_state line_fails line_is_refused says_without_room spoken_of_all_the_time says_nothing_of_a_link written_all_the_time counts_nothing

@@ -294,10 +294,11 @@ static void given_word_begin(struct agent_word *word, const struct context *cont
 	line("whoever follows it is known");
 }
 
-static void given_silent(const struct agent_word *word, const char *url, int64_t since, const char *why)
+static bool given_silent(const struct agent_word *word, const char *url, int64_t since, const char *why)
 {
 	(void)word;
 	line("shown: %s is silent since %lld: %s", url, (long long)since - DATE, why);
+	return !fails("silent");
 }
 
 static void given_answers(const struct agent_word *word)
@@ -532,6 +533,20 @@ static const struct step goes_badly[] = {
 	END,
 };
 
+/* What could not be written is written as it fails again. */
+static const struct step cannot_say[] = {
+	{ -1, "0 ?it is not there" },
+	{ 5000, "fail silent 5 1" },
+	{ -1, "0 ?nor now" },
+	{ 15000, "fail silent 5 1" },
+	{ -1, "0 ?nor later" },
+	{ -1, "0 ?at last" },
+	{ -1, "0 ?and again" },
+	{ -1, "0 " },
+	{ 55000, "TERM" },
+	END,
+};
+
 /* Somebody else listens in its place, while it answered before and after it was silent; and in the middle of an answer.
  */
 static const struct step anothers[] = {
@@ -727,11 +742,17 @@ static void word_for_word(void)
 	static const struct {
 		const char *name;
 		const struct step *steps;
-	} each[] = { { "it goes well", goes_well },	      { "it is slow", is_slow },
-		     { "few are missing", lacks_few },	      { "many are missing", lacks_many },
-		     { "it is doubted twice", doubts_twice }, { "it goes badly", goes_badly },
-		     { "it is another's", anothers },	      { "guard rails", guards },
-		     { "too much together", too_much },	      { "what was there", was_there },
+	} each[] = { { "it goes well", goes_well },
+		     { "it is slow", is_slow },
+		     { "few are missing", lacks_few },
+		     { "many are missing", lacks_many },
+		     { "it is doubted twice", doubts_twice },
+		     { "it goes badly", goes_badly },
+		     { "nobody can be told", cannot_say },
+		     { "it is another's", anothers },
+		     { "guard rails", guards },
+		     { "too much together", too_much },
+		     { "what was there", was_there },
 		     { "members say it, too", was_behind } };
 	const struct crowdsec_options options = { .url = "http://127.0.0.1:8080", .key_file = "key", .every = 10 };
 	const struct crowdsec_options seldom = { .url = "http://127.0.0.1:8080", .key_file = "key", .every = 125 };

@@ -685,9 +685,10 @@ static const struct step fails_sometimes[] = {
 	{ 8000, "says said" },
 	{ 8000, "fail seen_write 5 1" },
 	{ 9000, "says said" },
-	{ 9000, "fail members_seen 12 1" },
-	{ 10000, "says said" },
-	{ 10500, "TERM" },
+	{ 19000, "says said" },
+	{ 19000, "fail members_seen 12 1" },
+	{ 20000, "says said" },
+	{ 20500, "TERM" },
 	{ 0, NULL },
 };
 

@@ -24,6 +24,7 @@
 #include "state/failed.h"
 #include "state/kept_image.h"
 #include "state/state.h"
+#include "state/unshown.h"
 
 static const struct shown texts[] = {
 #include "unit_metrics_pages.txt"
@@ -40,7 +41,7 @@ static struct metrics_pages web;
 static int64_t now_ms;
 static int calls, fails_at;
 static unsigned int refused_n, troubles;
-static bool fleet_troubled, agent_troubled, overdue, no_filter, crowd;
+static bool fleet_troubled, agent_troubled, overdue, no_filter, crowd, not_shown;
 static size_t lines_fail, dropped, untold;
 static int made;
 
@@ -127,6 +128,13 @@ static bool given_agent_trouble(const struct agent_seen *seen, char text[AGENT_T
 	return agent_troubled;
 }
 
+static bool given_unshown(const char *directory, int64_t now, char text[UNSHOWN_TEXT_MAX])
+{
+	(void)now;
+	snprintf(text, UNSHOWN_TEXT_MAX, "something in %s is not shown", directory);
+	return not_shown;
+}
+
 static int given_metrics(const struct context *of, FILE *out)
 {
 	fprintf(out, "metrics %d\n", ++made);
@@ -165,6 +173,7 @@ static void given_html(struct web_page *page)
 #define agent_seen_take(seen, of)   memset(seen, 0, sizeof(*(seen)))
 #define agent_trouble		    given_agent_trouble
 #define lines_down_take		    given_lines
+#define unshown_trouble		    given_unshown
 #define kernel_live(of, to)	    ((void)(of), (void)(to), no_filter ? -ENOENT : 0)
 #define metrics_write		    given_metrics
 #define page_json		    given_json
@@ -179,7 +188,7 @@ static void begin(void)
 	now_ms = 5000000;
 	calls = fails_at = made = 0;
 	refused_n = troubles = 0;
-	fleet_troubled = agent_troubled = overdue = no_filter = crowd = false;
+	fleet_troubled = agent_troubled = overdue = no_filter = crowd = not_shown = false;
 	lines_fail = dropped = untold = 0;
 }
 
@@ -271,8 +280,11 @@ static void healths(void)
 		agent_troubled = kind & 2;
 		looks();
 	}
+	not_shown = true;
+	looks();
 	overdue = true;
 	looks();
+	not_shown = false;
 	untold = 1;
 	asks("/healthz", NULL);
 	untold = 0;

@@ -26,6 +26,7 @@
 #include "state/events.h"
 #include "state/kept_image.h"
 #include "state/limits.h"
+#include "state/unshown.h"
 #include "typed.h"
 #include "verbs/status.h"
 
@@ -64,7 +65,7 @@ static struct world {
 	enum agreement agrees;
 	uint64_t bans;
 	int64_t next;
-	bool service, detects, no_rates, idle, full;
+	bool service, detects, no_rates, idle, full, unshown;
 	const char *event, *gone;
 } w;
 
@@ -318,6 +319,14 @@ static void given_lines(struct lines_down *down, const struct context *context, 
 	down->n = served ? down->n : 0;
 }
 
+static bool given_unshown(const char *directory, int64_t now, char text[UNSHOWN_TEXT_MAX])
+{
+	if (strcmp(directory, typed_context.state) != 0 || now != NOW)
+		puts("  of another");
+	snprintf(text, UNSHOWN_TEXT_MAX, "something that is wrong is not shown");
+	return w.unshown;
+}
+
 static void given_agent(struct agent_seen *seen, const struct context *context)
 {
 	is_ours(context, ours);
@@ -400,6 +409,7 @@ static bool given_round(const char *name, enum attach_mode mode, char text[DEVIC
 #define list_failures	       given_failures
 #define agent_seen_take	       given_agent
 #define lines_down_take	       given_lines
+#define unshown_trouble	       given_unshown
 #define detector_sum	       given_detector
 #define history_open	       given_history
 #define history_read	       given_read
@@ -767,6 +777,10 @@ static void others(void)
 	looks();
 	w.service = false;
 	w.lines.n = w.needs.n = w.listen.n = w.untold.n = 0;
+	puts("-- something that could not be kept");
+	w.unshown = true;
+	looks();
+	w.unshown = false;
 	puts("-- an agent");
 	w.agent = (struct agent_seen){ .followed = true };
 	looks();

@@ -56,6 +56,7 @@ struct agent {
 	struct decisions all; /* that are in force on the agent's account */
 	bool follows, doubts;
 	unsigned int fails; /* answers in a row */
+	bool untold;	    /* that it does not answer could not be written */
 	bool strange;	    /* it was said that somebody else listens in its place */
 	int64_t fails_since;
 	struct agent_word word;
@@ -376,7 +377,9 @@ static void failed(struct agent *a, const char *why)
 			warn("crowdsec: %s: %s", url, why);
 		a->strange = a->here.strange;
 		event(a->context, (struct event){ .kind = EVENT_FAULT }, "crowdsec: %s: %s", url, why);
-		agent_word_silent(&a->word, url, a->fails_since, why);
+		a->untold = !agent_word_silent(&a->word, url, a->fails_since, why);
+	} else if (a->untold) {
+		a->untold = !agent_word_silent(&a->word, url, a->fails_since, why);
 	}
 	a->fails += a->fails < 2;
 }

@@ -22,10 +22,11 @@
 #include "state/events.h"
 #include "state/grants.h"
 
-#define START_FIRST 200 /* ms, when the program has ended */
-#define START_MOST  5000
-#define WRITE_MS    500	  /* what is shown is as young as that */
-#define LOOK_MS	    10000 /* of a mount over the state's directory nobody is told */
+#define START_FIRST  200 /* ms, when the program has ended */
+#define START_MOST   5000
+#define WRITE_MS     500   /* what is shown is as young as that */
+#define UNWRITTEN_MS 10000 /* or is written again then */
+#define LOOK_MS	     10000 /* of a mount over the state's directory nobody is told */
 /*
  * A change is told when it is written, and seen only once it has reached the disk: then SQLite tells readers by memory
  * that they share, which no notice tells of. So after a notice it is looked again, this soon, and after twice as long
@@ -250,8 +251,11 @@ static void show(struct fleet_process *p)
 	p->seen.at = time(NULL);
 	p->write_at = clock_ms() + WRITE_MS;
 	p->news = false;
-	if (!members_seen(&p->members, &p->seen.members, &p->seen.n) && fleet_seen_write(p->context, &p->seen))
+	if (!members_seen(&p->members, &p->seen.members, &p->seen.n) && fleet_seen_write(p->context, &p->seen)) {
 		note("what the fleet does cannot be shown");
+		p->news = true;
+		p->write_at += UNWRITTEN_MS;
+	}
 }
 
 /* --- All of it ---------------------------------------------------------------------------------------------------- */

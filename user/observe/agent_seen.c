@@ -16,6 +16,7 @@
 #include "base/out.h"
 #include "base/state_path.h"
 #include "base/trusted_dir.h"
+#include "state/unshown.h"
 
 #define FRESH STATE_AGENT ".new"
 
@@ -39,14 +40,14 @@ void agent_word_begin(struct agent_word *word, const struct context *context)
 }
 
 /* In its file: "since\nurl\nwhy\n". */
-void agent_word_silent(const struct agent_word *word, const char *url, int64_t since, const char *why)
+bool agent_word_silent(const struct agent_word *word, const char *url, int64_t since, const char *why)
 {
 	char fresh[STATE_PATH_MAX], path[STATE_PATH_MAX], text[sizeof(((struct agent_seen *)0)->why)];
 	FILE *out;
 	int fd;
 
 	if (word->lock < 0)
-		return;
+		return true;
 	clean_copy(text, sizeof(text), why);
 	state_path(fresh, word->context->state, FRESH);
 	fd = open(fresh, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
@@ -56,7 +57,10 @@ void agent_word_silent(const struct agent_word *word, const char *url, int64_t s
 	if (!out || fclose(out) || rename(fresh, state_path(path, word->context->state, STATE_AGENT))) {
 		warn("%s: %s; 'status' will not show that the agent does not answer", fresh, strerror(errno));
 		unlink(fresh);
+		unshown_note(word->context->state);
+		return false;
 	}
+	return true;
 }
 
 void agent_word_answers(const struct agent_word *word)

@@ -16,8 +16,8 @@ struct agent_word {
 };
 
 void agent_word_begin(struct agent_word *word, const struct context *context);
-/* It does not answer since then, or answers again. Neither fails: what cannot be written is only not shown. */
-void agent_word_silent(const struct agent_word *word, const char *url, int64_t since, const char *why);
+/* It does not answer since then, or answers again. False: that could not be written, and is to be tried again. */
+bool agent_word_silent(const struct agent_word *word, const char *url, int64_t since, const char *why);
 void agent_word_answers(const struct agent_word *word);
 void agent_word_end(struct agent_word *word);
 

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/context.h"
 #include "base/grow.h"
@@ -32,6 +33,7 @@
 #include "state/ports.h"
 #include "state/settings.h"
 #include "state/state.h"
+#include "state/unshown.h"
 
 const char *const finding_levels[] = { "problem", "note", "ok", NULL };
 
@@ -195,8 +197,11 @@ static void look_at_state(const struct context *context, const struct host *host
 			  size_t *n, struct findings *found)
 {
 	struct state *state = NULL;
+	char unshown[UNSHOWN_TEXT_MAX];
 	int err = state_open(&state, context, false) ?: state_interfaces(state, kept, n);
 
+	if (unshown_trouble(context->state, time(NULL), unshown))
+		PROBLEM("state", "%s", unshown);
 	if (!err && host->unwraps && !settings_read(state).inner)
 		NOTE("IPv6",
 		     "net.ipv6.conf.all.%s is on: where an interface has it, too, the kernel itself takes a packet out of"

@@ -18,6 +18,7 @@
 #include "base/out.h"
 #include "base/state_path.h"
 #include "base/trusted_dir.h"
+#include "state/unshown.h"
 
 /* Of all members that may be known. */
 #define BYTES_MOST (4 << 20)
@@ -62,8 +63,10 @@ int fleet_seen_write(const struct context *context, const struct fleet_seen *see
 		err = because(-(errno ?: EIO), "%s: %s", fresh, strerror(errno ?: EIO));
 	close_fd(fd);
 	json_decref(document);
-	if (err)
+	if (err) {
 		unlink(fresh);
+		unshown_note(context->state);
+	}
 	return err;
 }
 

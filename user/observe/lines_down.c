@@ -15,6 +15,7 @@
 #include "base/state_path.h"
 #include "kernel/live.h"
 #include "state/events.h"
+#include "state/unshown.h"
 
 void lines_down_keep(const struct context *context, const char *file, const struct lines_down *down)
 {
@@ -38,6 +39,7 @@ void lines_down_keep(const struct context *context, const char *file, const stru
 	if (!out || fclose(out) || rename(fresh, path)) {
 		warn("%s: %s; 'status' will not show what is wrong", fresh, strerror(errno));
 		unlink(fresh);
+		unshown_note(context->state);
 	}
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/context.h"
 #include "filter/limits.h"
 #include "observe/agent_seen.h"
 #include "observe/detector.h"
@@ -15,6 +16,7 @@
 #include "observe/in_force.h"
 #include "state/bans.h"
 #include "state/failed.h"
+#include "state/unshown.h"
 
 static void head(FILE *out, const char *name, const char *type, const char *help)
 {
@@ -308,6 +310,9 @@ int metrics_write(const struct context *context, FILE *out)
 		detector_lines(out, &detector);
 		fleet_lines(out, &fleet, members, members_n);
 		agent_lines(out, context);
+		gauge(out, "unshown_timestamp_seconds",
+		      "When something that is wrong could not be kept for who asks, as with a full disk, since the epoch; 0: it could.",
+		      (double)unshown_at(context->state, time(NULL)));
 	}
 	fleet_view_free(&fleet);
 	free(members);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/context.h"
 #include "base/log.h"
 #include "base/state_path.h"
 #include "kernel/live.h"
@@ -20,6 +21,7 @@
 #include "state/failed.h"
 #include "state/kept_image.h"
 #include "state/state.h"
+#include "state/unshown.h"
 
 /* How old an answer may be when there is a crowd. */
 #define ANSWER_MS 1000
@@ -84,7 +86,7 @@ static void look_at_lists(const struct metrics_pages *s, struct health *h)
 	static const char *const plain[] = { STATE_UNTOLD, STATE_LINES };
 	struct list_failure *failed = NULL;
 	char when[UTC_TEXT_MAX], good[UTC_TEXT_MAX], text[FRESH_TEXT_MAX], fleet[FLEET_TEXT_MAX];
-	char agents[AGENT_TEXT_MAX];
+	char agents[AGENT_TEXT_MAX], unshown[UNSHOWN_TEXT_MAX];
 	struct agent_seen agent;
 	struct lines_down lines;
 	size_t failed_n;
@@ -92,6 +94,8 @@ static void look_at_lists(const struct metrics_pages *s, struct health *h)
 	if (*s->overdue)
 		because_of(h, "%s",
 			   h->secret ? "a change was not confirmed in time, and has not gone back" : s->overdue);
+	if (unshown_trouble(s->context->state, time(NULL), unshown))
+		because_of(h, "%s", unshown);
 	list_failures(s->context, &failed, &failed_n);
 	for (size_t i = 0; i < failed_n; i++) {
 		const struct fresh *f = fresh_find(s->fresh, s->fresh_n, failed[i].list);

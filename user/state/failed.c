@@ -18,6 +18,7 @@
 #include "base/log.h"
 #include "base/state_path.h"
 #include "base/trusted_dir.h"
+#include "state/unshown.h"
 
 /* In its file: "since last\nwhy\n". */
 #define FAILURE_FORMAT "%lld %lld\n%s\n"
@@ -81,6 +82,7 @@ void list_failed(const struct context *context, const char *list, const char *wh
 	if (!out || fclose(out) || rename(fresh, path_of(path, context, list))) {
 		warn("%s: %s; 'status' and 'lists' will not show that the list was refused", fresh, strerror(errno));
 		unlink(fresh);
+		unshown_note(context->state);
 	}
 }
 

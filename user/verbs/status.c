@@ -21,6 +21,7 @@
 #include "state/events.h"
 #include "state/kept_image.h"
 #include "state/limits.h"
+#include "state/unshown.h"
 #include "verbs/verbs.h"
 
 PRINTF(3, 4) static void trouble(struct status *s, enum soundness is, const char *fmt, ...)
@@ -249,8 +250,11 @@ static void look_at_fleet(struct status *s)
 static void look_at_lines(struct status *s, const struct context *context)
 {
 	static const char *const files[] = { STATE_NEEDS, STATE_LISTEN, STATE_UNTOLD, STATE_LINES };
+	char text[UNSHOWN_TEXT_MAX];
 	struct lines_down down;
 
+	if (unshown_trouble(context->state, s->now, text))
+		trouble(s, DEGRADED, "%s", text);
 	for (size_t k = 0; k < sizeof(files) / sizeof(files[0]); k++) {
 		lines_down_take(&down, context, files[k], s->service);
 		for (size_t i = 0; i < down.n; i++)
