@@ -44,6 +44,7 @@ needs() {
 		45.7.0.5|the DHCP server of a lease (/run/NetworkManager/devices/2)
 		45.7.0.6|the DHCP server of a lease (/var/lib/NetworkManager/dhclient-7-eth0.lease)
 		45.7.0.10|the DHCP server of a lease (/var/run/xdp-bloom-leases/eth0)
+		45.7.0.12|the DHCP server of a lease (/run/wicked/leaseinfo.eth0.dhcp.ipv4)
 		45.8.0.1|a time server in use (/run/chrony-dhcp/eth0.sources)
 		45.8.0.2|a time server in use (/run/systemd/timesyncd.conf.d/x.conf)
 		45.8.0.9|a time server in use (a socket to its port 123)
@@ -78,7 +79,7 @@ files() {
 	umount /etc/resolv.conf 2>/dev/null # of the case before
 	mount -t tmpfs tmpfs /run
 	mount -t tmpfs tmpfs /var/lib
-	mkdir -p /run/{systemd/{resolve,netif/leases,timesyncd.conf.d,sessions},NetworkManager/devices,dnsmasq,chrony-dhcp} \
+	mkdir -p /run/{systemd/{resolve,netif/leases,timesyncd.conf.d,sessions},NetworkManager/devices,dnsmasq,chrony-dhcp,wicked} \
 		/var/lib/{dhcp,dhcpcd,NetworkManager}
 	printf 'search x\nnameserver 127.0.0.53\nnameserver 45.6.0.1 # first\n' >resolv.conf
 	mount --bind resolv.conf /etc/resolv.conf
@@ -104,6 +105,7 @@ files() {
 	dhcpcd 4 >/var/lib/dhcpcd/eth0.lease
 	dhcpcd 8 >/var/lib/dhcpcd/wlan0-x.lease
 	touch -d '2 hours ago' /var/lib/dhcpcd/wlan0-x.lease
+	printf "INTERFACE='eth0'\nSERVERID='45.7.0.12'\n" >/run/wicked/leaseinfo.eth0.dhcp.ipv4
 	udhcpc deconfig
 	serverid=45.7.0.10 router=45.0.0.254 udhcpc bound
 	serverid=45.7.0.11 udhcpc nak

@@ -37,6 +37,11 @@ static void texts(void)
 		  "dhcp4.domain_name_servers=192.0.2.2 192.0.2.3\ndhcp4.host_name=dhcp4.routers=192.0.2.9\n"
 		  "dhcp4.ip_address=192.0.2.9\ndhcp4.ntp_servers=192.0.2.4\ndhcp4.routers=192.0.2.5\n",
 		  "d 192.0.2.1, n 192.0.2.2, n 192.0.2.3, t 192.0.2.4, g 192.0.2.5" },
+		{ OWN_LEASE,
+		  "INTERFACE='eth0'\nTYPE='dhcp'\nIPADDR='192.0.2.9/24'\nROUTES='192.0.2.0,255.255.255.0,0.0.0.0'\n"
+		  "GATEWAYS='192.0.2.5'\nDNSSERVERS='192.0.2.2 192.0.2.3'\nNTPSERVERS='192.0.2.4'\n"
+		  "SERVERID='192.0.2.1'\nBOOTSERVERADDR='192.0.2.9'\n",
+		  "g 192.0.2.5, n 192.0.2.2, n 192.0.2.3, t 192.0.2.4, d 192.0.2.1" },
 		{ OWN_DHCLIENT,
 		  "lease {\n option dhcp-server-identifier 192.0.2.1;\n expire 0 2026/11/22 13:50:57;\n}\n"
 		  "lease {\n option dhcp-server-identifier 192.0.2.2;\n expire 0 2026/11/22 13:50:59;\n}\n",

@@ -60,6 +60,7 @@ static const struct source {
 	/* NetworkManager, from 1.40 on; until 1.18 it kept leases as systemd-networkd does. */
 	{ OWN_LEASE, "/run/NetworkManager/devices/", "" },
 	{ OWN_LEASE, "/var/lib/NetworkManager/", ".lease" },
+	{ OWN_LEASE, "/run/wicked/", ".dhcp.ipv4" },
 	/* Of udhcpc: its script writes them (packaging/openwrt). */
 	{ OWN_LEASE, "/var/run/xdp-bloom-leases/", "" },
 	{ OWN_DHCPCD, "/var/lib/dhcpcd/", ".lease" },

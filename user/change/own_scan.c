@@ -22,7 +22,11 @@ static const struct keyword keywords[] = {
 	{ OWN_LEASE, "ROUTER", router_is },
 	{ OWN_LEASE, "DNS", resolver_is },
 	{ OWN_LEASE, "NTP", clock_is },
-	{ OWN_LEASE, "dhcp4.dhcp_server_identifier", dhcp_is },
+	{ OWN_LEASE, "SERVERID", dhcp_is }, /* wicked */
+	{ OWN_LEASE, "GATEWAYS", router_is },
+	{ OWN_LEASE, "DNSSERVERS", resolver_is },
+	{ OWN_LEASE, "NTPSERVERS", clock_is },
+	{ OWN_LEASE, "dhcp4.dhcp_server_identifier", dhcp_is }, /* NetworkManager */
 	{ OWN_LEASE, "dhcp4.routers", router_is },
 	{ OWN_LEASE, "dhcp4.domain_name_servers", resolver_is },
 	{ OWN_LEASE, "dhcp4.ntp_servers", clock_is },
