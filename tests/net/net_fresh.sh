@@ -283,6 +283,38 @@ gets_too_old() {
 	rm "www/${1:-list}.status"
 }
 
+# where BYTES KB COMMAND...: where /tmp has room for so much, and so much memory is free; "": as it is.
+where() {
+	[ -z "$2" ] || echo "MemAvailable: $2 kB" >little
+	# shellcheck disable=SC2016 # that shell's own
+	unshare --mount sh -c 'mount --bind "$1" /mnt && mount --bind "${2%/*}" /media &&
+		{ [ -z "$4" ] || mount --bind little /proc/meminfo; } && mount -t tmpfs -o size=1m tmpfs /tmp && mkdir -p "$1" &&
+		mount --bind /mnt "$1" && head -c $((1048576 - $3)) /dev/zero >/tmp/his || exit 1
+		binary=/media/${2##*/}; shift 4; exec "$binary" "$@"' sh "$WORK" "$XDP_BLOOM" "$@"
+}
+
+# What fails here is no failure of its server's: the list stays, however old it is. And it takes more than a full /tmp.
+not_by_its_server() {
+	need sqlite3
+	serves
+	# shellcheck disable=SC2086 # two options
+	bloom load drop $feed/list --every 1h --max-age 1d --then drop $open
+	grows_old
+	{ cat www/list; printf '# %0999d\n' {1..100}; echo 192.0.2.9; } >longer
+	mv longer www/list
+	expect 2 where 65536 100 load drop
+	one_line "what came cannot be kept: No space left on device"
+	expect 2 where 0 1000 load drop
+	one_line "bytes in the kernel; the limit is "
+	verdicts 203.0.113.7=drop
+	is "$(of_feed state)" old "what feeds says"
+	is "$(row 'next - tried BETWEEN 1700 AND 1900')" 1 "whether it is tried again soon, in $(row 'next - tried') s"
+	expect 0 where 0 '' load drop
+	verdicts 192.0.2.9=drop
+	is "$(of_feed state)" fresh "what feeds says"
+	gets_too_old
+}
+
 # The version that comes after that is the list's next one: of its kind and scope, and measured by the one before.
 too_old_stays() {
 	need sqlite3
@@ -961,4 +993,4 @@ too_old_keep() { too_old keep drop old; }
 too_old_shadow() { too_old shadow pass shadow; }
 too_old_drop() { too_old drop pass dropped; }
 
-run_cases not_come_yet "grows_old_elsewhere feed" "grows_old_elsewhere file" by_command in_part undoes_nothing sets_nothing goes_back ages_on_trial compared drops refuses signed_again its_server too_old_keep too_old_shadow too_old_drop too_old_stays other_scope by_lines by_service is_shown costs_nothing one_at_a_time by_socket a_week ${XDP_BLOOM_BANS:+a_day_on_flash}
+run_cases not_come_yet "grows_old_elsewhere feed" "grows_old_elsewhere file" by_command in_part undoes_nothing sets_nothing goes_back ages_on_trial compared drops refuses signed_again its_server too_old_keep too_old_shadow too_old_drop not_by_its_server too_old_stays other_scope by_lines by_service is_shown costs_nothing one_at_a_time by_socket a_week ${XDP_BLOOM_BANS:+a_day_on_flash}

@@ -176,6 +176,17 @@ static int64_t failures(void)
 static struct feed was_begun; /* as it was begun with */
 static bool is_kept;
 
+/* And then its server fails: something may become of it by that alone. */
+static void lose(void)
+{
+	int err;
+
+	feed_lost(&own_context, "drop", "it ended by signal 9");
+	err = feed_age_out(&own_context, "drop");
+	if (err)
+		warn("list 'drop': %s", reason(err));
+}
+
 static const char *said_of(const struct feed *is, const char *where)
 {
 	static char said[400];
@@ -188,7 +199,7 @@ static const char *said_of(const struct feed *is, const char *where)
 	if (is)
 		is_kept = feed_row_keep(&own_context, is, &was_begun);
 	else
-		feed_lost(&own_context, "drop", "it ended by signal 9");
+		lose();
 	fclose(stderr);
 	stderr = messages;
 	own_context.state = directory;
@@ -278,7 +289,7 @@ static struct list_info left(struct feed *is)
 	return list;
 }
 
-/* Of a fetch that a signal ended: it failed, and a list that is too old by then goes, as it does after any other. */
+/* Of a fetch that a signal ended, nothing becomes; a list that is too old goes when its server fails then. */
 static void lost(void)
 {
 	static const struct {
@@ -302,6 +313,7 @@ static void lost(void)
 		{ "an exception, and dropped", LIST_ALLOW, FEED_DROP, HOURS(3), LIST_ALLOW, true,
 		  "it is dropped until" },
 	};
+	struct feed ended;
 
 	quiet_calls = true;
 	for (size_t i = 0; i < sizeof(known_as) / sizeof(*known_as); i++) {
@@ -330,6 +342,9 @@ static void lost(void)
 			      : !known_as[i].changes,
 		      "%s: aged at %lld", what, (long long)is.aged);
 	}
+	in_force(LIST_BAN, FEED_DROP, HOURS(3));
+	feed_lost(&own_context, "drop", "it ended by signal 9");
+	CHECK(left(&ended).prefixes && !ended.aged && ended.failures == 1, "what is ended here makes it old");
 	/* It is said once. */
 	in_force(LIST_BAN, FEED_DROP, HOURS(3));
 	CHECK(*said_of(NULL, directory) && !*said_of(NULL, directory) && calls == 2, "it goes twice, %d calls", calls);
@@ -560,6 +575,22 @@ static void waits_here(void)
 	CHECK(!strcmp(is.result, "a change of it waits"), "'%s'", is.result);
 }
 
+/* What cannot be done here says nothing of its server, and has it wait no longer each time. */
+static void could_not_here(void)
+{
+	struct feed is = { .list = "drop", .every = 7200, .etag = "\"a\"", .good = 1, .servers_n = 1, .refused = 7 };
+
+	for (int i = 0; i < 3; i++) {
+		feed_came(&is, &(struct fetch_answer){ .here = true }, FEED_HERE, false, "the disk is full");
+		CHECK(is.failures == 1 && is.good == 1 && is.servers_n == 1 && is.refused == 7 &&
+			      is.next - is.tried == 3600 && !strcmp(is.etag, "\"a\""),
+		      "%d failures, again in %d s", (int)is.failures, (int)(is.next - is.tried));
+	}
+	CHECK(!strcmp(is.result, "the disk is full"), "'%s'", is.result);
+	feed_came(&is, &(struct fetch_answer){ 0 }, FEED_FAILED, false, "status 500");
+	CHECK(is.failures == 2 && is.next - is.tried == 7200, "%d failures", (int)is.failures);
+}
+
 static size_t servers_of(const char *way, const char *address, enum feed_outcome outcome, struct feed *is)
 {
 	struct fetch_answer answer = { .outcome = outcome == FEED_FAILED ? FETCH_FAILED : FETCH_NEW };
@@ -587,6 +618,7 @@ static void came_from(void)
 
 static const struct ktap_case cases[] = { { "fresh", fresh },
 					  { "came from", came_from },
+					  { "could not here", could_not_here },
 					  { "kept", kept },
 					  { "refused", refused },
 					  { "in a batch", in_a_batch },

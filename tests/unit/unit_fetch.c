@@ -168,6 +168,7 @@ static void limits(void)
 
 		strcpy(is.comment, "a comment");
 		strcpy(is.why, outcome == FETCH_FAILED ? "it is gone" : "");
+		is.here = outcome == FETCH_FAILED;
 		n = fetch_answer_write(message, sizeof(message), &is);
 		CHECK(n && fetch_answer_read(&answer, message, n) && !memcmp(&answer, &is, sizeof(is)),
 		      "another answer than %d", outcome);

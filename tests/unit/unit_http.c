@@ -336,7 +336,10 @@ static void print_answer(const struct fetch_answer *a)
 	static const char *const outcomes[] = { "failed", "new", "same", "signed" };
 
 	printf("%s, status %llu, %s, %llu bytes%s\n", outcomes[a->outcome], (unsigned long long)a->status, a->url,
-	       (unsigned long long)a->bytes, a->too_long ? ", too long" : "");
+	       (unsigned long long)a->bytes,
+	       a->too_long ? ", too long"
+	       : a->here   ? ", by this machine"
+			   : "");
 	if (a->why[0])
 		printf("  why: %s\n", a->why);
 	if (a->etag[0] || a->modified[0] || a->date[0] || a->type[0])
@@ -476,6 +479,7 @@ static void addresses(void)
 	FETCHES({ .at = { "10.0.0.1", "2620:fe::fe" }, .status = 200 });
 	FETCHES({ .at = { "9.9.9.9", "::1" }, .code = CURLE_COULDNT_CONNECT, .os_errno = ECONNREFUSED });
 	FETCHES({ .at = { "::1", "9.9.9.9" }, .code = CURLE_COULDNT_CONNECT, .os_errno = ECONNREFUSED });
+	FETCHES({ .at = { "9.9.9.9" }, .code = CURLE_COULDNT_CONNECT, .os_errno = EADDRNOTAVAIL });
 	FETCHES({ .at = { "9.9.9.9" }, .code = CURLE_COULDNT_CONNECT, .error = "Failed to connect" });
 	FETCHES({ .at = { "of no family" }, .error = "Failed to connect" });
 	FETCHES({ .at = { "2620:fe::fe", "9.9.9.9" }, .by = "2620:fe::fe", .status = 200 });

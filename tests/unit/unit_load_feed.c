@@ -151,6 +151,20 @@ static void noted(void)
 			      !strcmp(came, "a change of it waits") && !own_context.unchanged && !*said,
 		      "fetched %d: outcome %d, aged %d, said: %s", fetched, (int)outcome, aged, said);
 	}
+	/* This machine could not do it: the process that fetches says so, or the call that failed. */
+	for (int fetched = 0; fetched < 2; fetched++) {
+		static const int here[] = { ENOMEM, E2BIG, ENOSPC, EDQUOT, EMFILE, ENFILE, EAGAIN };
+
+		for (size_t i = 0; i <= sizeof(here) / sizeof(here[0]); i++) {
+			begin();
+			its.fetched = fetched;
+			its.answer.here = !i;
+			said = notes(because(i ? -here[i - 1] : -EIO, "there is no room"));
+			CHECK(is_noted(true) && !aged && outcome == FEED_HERE && !strcmp(came, "there is no room") &&
+				      !*said,
+			      "fetched %d, %zu: outcome %d, aged %d, said: %s", fetched, i, (int)outcome, aged, said);
+		}
+	}
 	begin();
 	its.fetched = true;
 	notes(because(-EINVAL, "it is no list"));

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
@@ -90,6 +91,17 @@ static int given_stat(int fd, struct stat *st)
 	return err;
 }
 
+static uint64_t room = 1 << 30; /* on the disk; 1: that is not known */
+
+static int given_statvfs(int fd, struct statvfs *on)
+{
+	int err = fstatvfs(fd, on);
+
+	on->f_frsize = 4096;
+	on->f_bavail = room / 4096;
+	return room == 1 ? -1 : err;
+}
+
 #define tmpfile	     given_file
 #define memfd_create given_memory
 #define fwrite	     given_write
@@ -98,6 +110,7 @@ static int given_stat(int fd, struct stat *st)
 #define fseek	     given_seek
 #define dup	     given_dup
 #define fstat	     given_stat
+#define fstatvfs     given_statvfs
 #include "base/stdin.c"
 #undef tmpfile
 #undef memfd_create
@@ -105,6 +118,7 @@ static int given_stat(int fd, struct stat *st)
 #undef read
 #undef dup
 #undef fstat
+#undef fstatvfs
 
 static FILE *given_open(const char *path, const char *mode)
 {
@@ -253,6 +267,43 @@ static void too_long(void)
 	keeps_none = false;
 }
 
+/* Where the disk has less than may be had in memory, there; and on the disk all the same where that fails. */
+static void more_room(void)
+{
+	static const struct {
+		unsigned int lacks;
+		uint64_t room;
+		const char *free;
+		bool in_memory;
+	} known[] = {
+		{ 0, 1 << 30, NULL, false },
+		{ 0, (1 << 30) - 4096, NULL, true },
+		{ 0, 0, "MemAvailable: 2000 kB\n", true },
+		{ 0, 1024000, "MemAvailable: 2000 kB\n", false },
+		{ 0, 1, NULL, false },
+		{ NO_DISK, 1 << 30, NULL, true },
+		{ NO_MEMORY, 0, NULL, false },
+		{ NO_STREAM, 0, NULL, false },
+	};
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++) {
+		uint64_t most = 0, wanted = known[i].in_memory ? known[i].free ? 1024000 : 1 << 30 : 1 << 30;
+		FILE *file;
+
+		lacks = known[i].lacks;
+		room = known[i].room;
+		memory_text = known[i].free;
+		file = file_without_name(&most);
+		CHECK(file && most == wanted && (fcntl(fileno(file), F_GET_SEALS) >= 0) == known[i].in_memory,
+		      "%zu: %llu bytes", i, (unsigned long long)most);
+		if (file)
+			fclose(file);
+	}
+	lacks = 0;
+	room = 1 << 30;
+	memory_text = NULL;
+}
+
 static void free_memory(void)
 {
 	static const struct {
@@ -276,9 +327,13 @@ static void free_memory(void)
 int main(void)
 {
 	static const struct ktap_case cases[] = {
-		{ "one reads it", one_reader },	  { "copies of what can be read once", copies },
-		{ "no copies", no_copies },	  { "what has no end", endless },
-		{ "what is too long", too_long }, { "how much memory is free", free_memory },
+		{ "one reads it", one_reader },
+		{ "copies of what can be read once", copies },
+		{ "no copies", no_copies },
+		{ "what has no end", endless },
+		{ "what is too long", too_long },
+		{ "how much memory is free", free_memory },
+		{ "where there is more room", more_room },
 	};
 
 	return ktap_run(cases, sizeof(cases) / sizeof(*cases));

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
@@ -32,19 +33,32 @@ void standard_again(void)
 	taken = false;
 }
 
-/* On the disk, as it may be large; where there is no place for it, in memory: half of what is free. */
-static FILE *file_without_name(uint64_t *most)
+/* Any user may fill the disk's part for such files. */
+static bool has_room(FILE *file, uint64_t bytes)
 {
-	FILE *file = tmpfile();
-	int fd = file ? -1 : memfd_create("copy", MFD_CLOEXEC);
+	struct statvfs on;
 
-	*most = fd < 0 ? LIST_PACKED_MOST : memory_half(LIST_PACKED_MOST);
-	if (file)
+	return fstatvfs(fileno(file), &on) || (uint64_t)on.f_bavail * on.f_frsize >= bytes;
+}
+
+FILE *file_without_name(uint64_t *most)
+{
+	FILE *file = tmpfile(), *in_memory;
+	int fd;
+
+	*most = LIST_PACKED_MOST;
+	if (file && has_room(file, memory_half(LIST_PACKED_MOST)))
 		return file;
-	file = fd < 0 ? NULL : fdopen(fd, "w+");
-	if (!file && fd >= 0)
+	fd = memfd_create("copy", MFD_CLOEXEC);
+	in_memory = fd < 0 ? NULL : fdopen(fd, "w+");
+	if (!in_memory && fd >= 0)
 		close(fd);
-	return file;
+	if (!in_memory)
+		return file;
+	if (file)
+		fclose(file);
+	*most = memory_half(LIST_PACKED_MOST);
+	return in_memory;
 }
 
 /* /dev/zero, full, random and urandom: a copy of them would fill the disk. */

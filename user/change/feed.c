@@ -68,6 +68,7 @@ static int verify(const char *key, int list, int signature, const char *from, st
 	struct fetch_answer checked;
 	int err = fetch_verify(key, list, signature, &checked);
 
+	answer->here = checked.here;
 	if (err)
 		return because(err, "%.300s: %s", from, reason(err));
 	if (checked.outcome != FETCH_SIGNED)
@@ -92,7 +93,7 @@ static int make_own(int *body, const char *url)
 }
 
 /* The list has come: its signature, from beside it. */
-static int open_signature(struct fetch_request *request, int headers)
+static int open_signature(struct fetch_request *request, int headers, bool *here)
 {
 	char url[FETCH_URL_MAX];
 	struct fetch_answer answer;
@@ -106,6 +107,7 @@ static int open_signature(struct fetch_request *request, int headers)
 	request->bytes = FETCH_SIGNATURE_MOST;
 	request->seconds = SIGNATURE_SECONDS;
 	err = fetch_ask(request, headers, &answer, &text);
+	*here = answer.here;
 	if (err)
 		return because(err, "%.300s: %s", url, reason(err));
 	return text >= 0 ? text : because(-EIO, "%.300s: no signature: %s", url, answer.why);
@@ -203,7 +205,7 @@ int feed_open(const struct feed_options *o, const char *url, uint64_t most, cons
 	if (!err && o->key) {
 		if (headers >= 0)
 			lseek(headers, 0, SEEK_SET);
-		signature = open_signature(&request, headers);
+		signature = open_signature(&request, headers, &answer->here);
 		err = signature < 0 ? signature : verify(key, body, signature, request.url, answer);
 	}
 	close_fd(headers);

@@ -201,16 +201,18 @@ void feed_row_good(struct feed *row)
 void feed_came(struct feed *row, const struct fetch_answer *answer, enum feed_outcome outcome, bool by_change,
 	       const char *why)
 {
+	bool failed = outcome == FEED_FAILED || outcome == FEED_HERE;
 	int64_t at = dated(answer), now = time(NULL);
 	char machine[64];
 
 	row->tried = now;
-	row->failures = outcome == FEED_FAILED ? row->failures + 1 : 0;
-	if (outcome != FEED_FAILED) {
+	/* What fails here spares no server by waiting for longer each time. */
+	row->failures = !failed ? 0 : outcome == FEED_HERE && row->failures ? row->failures : row->failures + 1;
+	if (!failed) {
 		feed_row_good(row);
 		row->servers_n = fetch_servers(answer, row->servers);
 	}
-	if (outcome == FEED_FAILED || outcome == FEED_WAITS) {
+	if (failed || outcome == FEED_WAITS) {
 		snprintf(row->result, sizeof(row->result), "%s", why);
 		if (answer->page)
 			row->refused = (int64_t)answer->page;
@@ -338,8 +340,8 @@ void feed_lost(struct context *context, const char *name, const char *why)
 
 	if (!err) {
 		*was = *row;
-		feed_came(row, &(struct fetch_answer){ 0 }, FEED_FAILED, false, why);
-		err = feed_row_keep(context, row, was) ? feed_age_out(context, name) : 0;
+		feed_came(row, &(struct fetch_answer){ 0 }, FEED_HERE, false, why);
+		feed_row_keep(context, row, was);
 	}
 	if (err && !err_is(err, ENOENT))
 		warn("list '%s': %s", name, reason(err));

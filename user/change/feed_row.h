@@ -37,12 +37,15 @@ void feed_keep_page(struct feed *row, int text);
 /* Is it dated before the version in force? 0 or -errno with the reason recorded. */
 int feed_rollback(const struct feed *row, const struct fetch_answer *answer);
 
-/* FEED_WAITS: its server has a list, which something on this machine keeps from being put into force for now. */
-enum feed_outcome { FEED_FAILED, FEED_WAITS, FEED_UNCHANGED, FEED_CHANGED };
+/*
+ * FEED_WAITS: its server has a list, which something on this machine keeps from being put into force for now.
+ * FEED_HERE: this machine could not do it, as one whose disk is full; of its server that says nothing.
+ */
+enum feed_outcome { FEED_FAILED, FEED_HERE, FEED_WAITS, FEED_UNCHANGED, FEED_CHANGED };
 
 /*
- * Into the row, with the time of the next request. by_change: only what changes was fetched. why: of FEED_FAILED and
- * FEED_WAITS.
+ * Into the row, with the time of the next request. by_change: only what changes was fetched. why: of FEED_FAILED,
+ * FEED_HERE and FEED_WAITS.
  */
 void feed_came(struct feed *row, const struct fetch_answer *answer, enum feed_outcome outcome, bool by_change,
 	       const char *why);
@@ -53,7 +56,7 @@ void feed_came(struct feed *row, const struct fetch_answer *answer, enum feed_ou
 bool feed_row_keep(const struct context *context, const struct feed *row, const struct feed *was);
 /* Takes out those whose list has not come, with --confirm of so many seconds; 0: without. */
 int feed_rows_drop(struct change *change, long confirm);
-/* The command that asked for it was ended before it could say what came of that: a failure like any other. */
+/* The command that asked for it was ended before it could say what came of that: FEED_HERE. */
 void feed_lost(struct context *context, const char *name, const char *why);
 /*
  * Where nobody renewed it for too long: it only counts, or is dropped, until a version comes. One that is dropped stays

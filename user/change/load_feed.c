@@ -237,18 +237,33 @@ bool load_feed_is_same(const struct load *l)
 	return l->options->feed.again && l->feed && !l->feed->aged && !wants_any(l) && load_is_same_set(l);
 }
 
+/* Here is what is in its way: it is no failure of its server's, and nothing becomes of the list by it. */
+static enum feed_outcome outcome_of(const struct load *l, int err)
+{
+	/* E2BIG: it does not fit into what is free. */
+	static const int here[] = { ENOMEM, E2BIG, ENOSPC, EDQUOT, EMFILE, ENFILE, EAGAIN };
+	bool is = l->answer.here;
+
+	if (err_is(err, EALREADY))
+		return FEED_UNCHANGED;
+	if (l->fetched && err_is(err, EBUSY))
+		return FEED_WAITS;
+	for (size_t i = 0; i < sizeof(here) / sizeof(here[0]); i++)
+		is = is || err_is(err, here[i]);
+	return is ? FEED_HERE : FEED_FAILED;
+}
+
 bool load_feed_note(const struct load *l, int err)
 {
 	const struct feed *was = load_begun_feed(l);
-	bool unchanged = err_is(err, EALREADY), late;
-	/* Here is what is in its way: it is no failure of its server's, and the list grows no older by it. */
-	enum feed_outcome is = unchanged ? FEED_UNCHANGED : l->fetched && err_is(err, EBUSY) ? FEED_WAITS : FEED_FAILED;
+	enum feed_outcome is = outcome_of(l, err);
 	int64_t refused;
+	bool late;
 	int old;
 
 	if (!l->feed || !l->feed_asked || !err || l->context->check || l->options->dry_run)
 		return true;
-	l->context->unchanged = unchanged;
+	l->context->unchanged = is == FEED_UNCHANGED;
 	/* What was asked otherwise than it is kept says nothing of what is. */
 	if (!was || !feed_row_asks_same(l->feed, was))
 		return true;

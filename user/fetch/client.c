@@ -13,6 +13,7 @@
 
 #include "base/helper.h"
 #include "base/log.h"
+#include "base/stdin.h"
 
 /* It ends itself before. */
 #define SECONDS_MORE 30
@@ -93,12 +94,15 @@ int fetch_verify(const char *key, int list, int signature, struct fetch_answer *
 	err = ask(&request, list, signature, answer);
 	if (!err && answer->outcome != FETCH_SIGNED && answer->outcome != FETCH_FAILED)
 		err = because(-EIO, "the process that checks its signature gave no proper answer");
+	if (err)
+		*answer = (struct fetch_answer){ .here = true };
 	return err;
 }
 
 int fetch_ask(const struct fetch_request *request, int headers, struct fetch_answer *answer, int *body)
 {
-	FILE *file = tmpfile();
+	uint64_t most;
+	FILE *file = file_without_name(&most);
 	int err;
 
 	*body = -1;
@@ -114,6 +118,8 @@ int fetch_ask(const struct fetch_request *request, int headers, struct fetch_ans
 	}
 	if (file)
 		fclose(file);
+	if (err)
+		*answer = (struct fetch_answer){ .here = true };
 	return err;
 }
 

@@ -52,12 +52,19 @@ PRINTF(2, 3) static void failed(struct fetch *f, const char *fmt, ...)
 
 /* --- What libcurl calls --- */
 
+/* No file, no memory, or no port is left. */
+static bool is_here(long number)
+{
+	return number == EMFILE || number == ENFILE || number == ENOMEM || number == ENOBUFS || number == EADDRNOTAVAIL;
+}
+
 static curl_socket_t open_socket(void *arg, curlsocktype purpose, struct curl_sockaddr *to)
 {
 	struct fetch *f = arg;
 	char text[PREFIX_TEXT_MAX];
 	const char *what;
 	struct addr addr;
+	int fd;
 
 	(void)purpose;
 	if (!address_of(&addr, &to->addr))
@@ -73,7 +80,9 @@ static curl_socket_t open_socket(void *arg, curlsocktype purpose, struct curl_so
 	}
 	f->refused[0] = '\0';
 	snprintf(f->answer->address, sizeof(f->answer->address), "%s", text);
-	return socket(to->family, to->socktype | SOCK_CLOEXEC, to->protocol);
+	fd = socket(to->family, to->socktype | SOCK_CLOEXEC, to->protocol);
+	f->answer->here = fd < 0 && is_here(errno);
+	return fd;
 }
 
 static size_t on_header(char *line, size_t size, size_t n, void *arg)
@@ -121,6 +130,7 @@ static size_t on_body(char *data, size_t size, size_t n, void *arg)
 	}
 	if (!write_all(f->body, data, size * n)) {
 		failed(f, "what came cannot be kept: %s", strerror(errno));
+		f->answer->here = true;
 		return 0;
 	}
 	f->answer->bytes += size * n;
@@ -268,6 +278,7 @@ static void say_unconnected(struct fetch *f, const char *detail)
 	long number = 0;
 
 	curl_easy_getinfo(f->curl, CURLINFO_OS_ERRNO, &number);
+	f->answer->here = f->answer->here || is_here(number);
 	if (f->refused[0] || !f->answer->address[0])
 		failed(f, "%s", detail);
 	else

@@ -128,6 +128,7 @@ int main(int argc, char **argv)
 	checks = *request.key;
 	err = (checks ? 0 : read_headers(also, headers)) ?: arrange(body, checks ? also : -1) ?: own_addresses_read(&own);
 	err = err ?: (checks ? signature_begin() : http_begin()) ?: give_up(&request);
+	answer.here = err;
 	if (err)
 		snprintf(answer.why, sizeof(answer.why), "%s", reason(err));
 	else if (checks)

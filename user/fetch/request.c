@@ -39,6 +39,7 @@ static const struct message_line answer_lines[] = {
 	MESSAGE_TEXT(fetch_answer, address),
 	MESSAGE_TEXT(fetch_answer, way),
 	MESSAGE_SWITCH(fetch_answer, too_long), /* so that whoever asked can say how to have more */
+	MESSAGE_SWITCH(fetch_answer, here),
 	MESSAGE_NUMBER(fetch_answer, retry_after),
 	MESSAGE_NUMBER(fetch_answer, bytes),
 	MESSAGE_NUMBER(fetch_answer, announced),

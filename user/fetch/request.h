@@ -63,6 +63,7 @@ struct fetch_answer {
 	char address[64];	 /* that it was connected to */
 	char way[FETCH_WAY_MAX]; /* the addresses of those that sent it on, a blank after each */
 	bool too_long;		 /* for the request's `bytes` */
+	bool here;		 /* it failed on this machine, and not by the server */
 	uint64_t retry_after;	 /* seconds; 0: it says nothing */
 	uint64_t announced;	 /* Content-Length + 1; 0: none */
 	uint64_t bytes;		 /* of the body, as sent */
