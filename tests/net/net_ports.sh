@@ -732,6 +732,37 @@ needs_pass() {
 	filters 0 1
 }
 
+# Another command has the lock: a port that comes is filtered, and one that goes is not any more, as it was for a moment.
+beside_a_command() {
+	above bridge
+	join 0
+	bloom attach edgetop --ports
+	: >conf
+	ready
+	hold_lock
+	ip link del edge0
+	veth 0
+	join 0 1
+	wait_until "the port that came" program_on edge1
+	wait_until "the port that came again" program_on edge0
+	filters 0 1
+	leave 1
+	let_go edge1
+	join 2
+	wait_until "another port that came" program_on edge2
+	filters 0 2
+	kill "$holder"
+	heard "$log" "restore: done"
+	is "$(rule)" "edgetop,auto,source,ingress,edge0 edge2" "the rule"
+	filters 0 2
+	bloom status
+	stop
+}
+
+program_on() {
+	! without_program "$1"
+}
+
 # The same where the process of the service would run the command: it does not see who is logged in, and leaves it.
 needs_pass_by_errand() {
 	above bridge
@@ -762,4 +793,4 @@ needs_pass_by_errand() {
 
 run_cases "by_hand bridge" "by_hand bond mode active-backup miimon 50" "by_hand team" \
 	"by_service bridge" "by_service bond mode active-backup miimon 50" "by_service team" by_name by_other_name behind_many_names renamed another_has_its_name "another_has_its_name settled" leaves_under_another_name renamed_again "renamed_again service" "renamed_again service --mode tc" another_has_its_first_name leaves_its_name_to_another names_change_places options on_trial for_itself_on_trial for_itself_without_its_rule not_on_trial moves moves_on_trial "made_again edgetop" "made_again edgetwo" cut_short full_disk moves_with_a_need one_cannot \
-	refusals reboot at_random needs_pass needs_pass_by_errand
+	beside_a_command refusals reboot at_random needs_pass needs_pass_by_errand

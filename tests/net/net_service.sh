@@ -100,6 +100,79 @@ finds_the_same_number() {
 	stop
 }
 
+# Another command has the lock, for as long as it takes to build a filter: also while one that came waits for it already.
+comes_beside_a_command() {
+	local round
+
+	prepare
+	veth 1
+	echo 'attach edge1 --match both' >>conf
+	ready
+	heard "$log" ready
+	hold_lock
+	for round in 1 2 3; do
+		ip link del edge0
+		veth 0
+		wait_until "the filter on edge0 of round $round" is_attached edge0
+		send 0 -b banned -c clean
+	done
+	wait_until "a service that holds it" is_held edge0
+	rm "${XDP_BLOOM_BPFFS:?}/links/edge0"
+	heard "$log" "made again when the command that works now has ended"
+	send 0 -b banned -c clean
+	# Of a kind that waits for the lock.
+	ip link del edge1
+	veth 1
+	kill -0 "$holder" || fail "nobody has the lock any more"
+	kill "$holder"
+	wait_until "the filter on edge1" is_attached edge1
+	send 1 -b banned -c clean
+	wait_until "the pin of edge0" [ -e "$XDP_BLOOM_BPFFS/links/edge0" ]
+	send 0 -b banned -c clean
+	bloom status
+	stop
+}
+
+# is_held INTERFACE: the service has a descriptor of what filters there.
+is_held() {
+	grep -qs "^ifindex:[[:blank:]]*$(<"/sys/class/net/$1/ifindex")\$" "/proc/$service_pid/fdinfo"/*
+}
+
+# Whoever has the lock takes it out of the state, or waits for the lock to do that.
+detached_beside_a_command() {
+	prepare
+	sed -i /attach/d conf # a line is tried again for itself
+	veth 1 2
+	ready
+	heard "$log" ready
+	bloom attach edge0 edge1 edge2
+	hold_lock
+	ip link del edge0
+	veth 0
+	wait_until "the filter on edge0" is_attached edge0
+	python3 - "$XDP_BLOOM_STATE/state.db" <<-'PYTHON'
+		import sqlite3, sys
+
+		with sqlite3.connect(sys.argv[1]) as db:
+		    db.execute("DELETE FROM interface WHERE name = 'edge0'")
+	PYTHON
+	let_go edge0
+	"$XDP_BLOOM" detach edge1 &
+	detaches=$!
+	let_go edge1
+	ip link del edge2
+	veth 2
+	wait_until "the filter on edge2" is_attached edge2
+	without_program edge1 || fail "edge1 was attached again, and detach has not had the lock yet"
+	kill "$holder"
+	end_of "$detaches" || fail "detach ended with $?"
+	kill -HUP "$service_pid"
+	heard "$log" ready
+	send 0 -c banned -c clean
+	send 1 -c banned -c clean
+	stop
+}
+
 # From a container, whose root gave it many names: each message of it is long.
 comes_with_many_names() {
 	local -a there
@@ -973,6 +1046,6 @@ grows() {
 	stop
 }
 
-run_cases grows starts_and_stops tells_who_is_busy only_one finds_interfaces "finds_interfaces --shared" finds_the_same_number comes_with_many_names name_of_what_is_away says_what_is_not_seen tries_interfaces_again claims_no_filter gives_up_an_interface changes_slowly ends_bans ends_what_was_killed restores_without_watchers clock_is_set ends_bans_later starts_on_a_full_disk starts_without_names \
+run_cases grows starts_and_stops tells_who_is_busy only_one finds_interfaces "finds_interfaces --shared" finds_the_same_number comes_beside_a_command detached_beside_a_command comes_with_many_names name_of_what_is_away says_what_is_not_seen tries_interfaces_again claims_no_filter gives_up_an_interface changes_slowly ends_bans ends_what_was_killed restores_without_watchers clock_is_set ends_bans_later starts_on_a_full_disk starts_without_names \
 	ends_bans_of_a_state_that_was_gone beside_a_load \
 	rotates rotates_later killed_at_start answers_prometheus port_is_taken nothing_is_told with_few_rights damaged_state line_fails line_is_refused says_without_room spoken_of_all_the_time says_nothing_of_a_link written_all_the_time counts_nothing

@@ -108,7 +108,7 @@ static bool is_link(const char *name)
 static struct attachment *find(const char *label)
 {
 	for (size_t i = 0; i < filtered_n; i++)
-		if (label_is(label, filtered[i].name, filtered[i].match))
+		if (!filtered[i].gone && label_is(label, filtered[i].name, filtered[i].match))
 			return &filtered[i];
 	return NULL;
 }
@@ -145,6 +145,7 @@ static int given_one(const struct context *context, struct attachment *at)
 		return err;
 	if (at->mode == MODE_AUTO)
 		at->mode = MODE_NATIVE;
+	memcpy(at->as, at->name, sizeof(at->as));
 	filtered[filtered_n++] = *at;
 	return 0;
 }
@@ -282,9 +283,22 @@ static int given_list(const struct context *context, struct attachment **list, s
 	return 0;
 }
 
+/* So often it waits for the lock, and what happens then, each time. */
+static int waits_for_lock;
+static void (*happens)(int turn);
+
 static int given_begin(struct change **change, struct context *context)
 {
-	int err = call("a change begins");
+	int err;
+
+	for (int i = 0; i < waits_for_lock; i++) {
+		puts("  it waits");
+		if (lock_meanwhile.call)
+			lock_meanwhile.call(lock_meanwhile.arg);
+		if (happens)
+			happens(i);
+	}
+	err = call("a change begins");
 
 	*change = err ? NULL : calloc(1, sizeof(**change));
 	if (err)
@@ -590,6 +604,7 @@ static void kept(const char *name, const char *mode, unsigned int match, const c
 		(struct attachment){ .mode = strcmp(mode, "skb") ? MODE_NATIVE : MODE_SKB, .match = match };
 	if (MATCH_BY_TC(match))
 		filtered[filtered_n].mode = MODE_TC;
+	strcpy(filtered[filtered_n].as, name);
 	strcpy(filtered[filtered_n++].name, name);
 }
 
@@ -642,6 +657,8 @@ static void anew(void)
 	fails_with = -EIO;
 	unread = NULL;
 	reads = 0;
+	waits_for_lock = 0;
+	happens = NULL;
 }
 
 __attribute__((unused)) static void eth0_is(void)

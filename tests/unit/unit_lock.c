@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "ktap.h"
 #include "used_stack.h"
 
@@ -21,9 +22,17 @@ static const char *line;	   /* of any process; NULL: the real one */
 static size_t line_length;
 static struct itimerval timers[4];
 static size_t timers_n;
+static int64_t now_ms, free_at; /* made up while free_at is not 0: it is held until then */
 
 static int given_fcntl(int fd, int what, struct flock *lock)
 {
+	if (free_at && what == F_SETLKW) {
+		const struct timeval *rings = &timers[timers_n - 1].it_value;
+
+		now_ms += rings->tv_sec * 1000 + rings->tv_usec / 1000;
+		errno = now_ms < free_at ? EINTR : 0;
+		return errno ? -1 : 0;
+	}
 	errno = what == F_GETLK ? look_fails : what == F_SETLK ? take_fails : 0;
 	return errno ? -1 : fcntl(fd, what, lock);
 }
@@ -32,10 +41,12 @@ static int given_setitimer(int which, const struct itimerval *new, struct itimer
 {
 	struct itimerval soon = { { 0, new->it_interval.tv_sec * 1000 }, { 0, new->it_value.tv_sec * 1000 } };
 
+	if (free_at)
+		timers_n = 0;
 	if (which != ITIMER_REAL || old || timers_n == 4)
 		abort();
 	timers[timers_n++] = *new;
-	return setitimer(which, &soon, NULL);
+	return free_at ? 0 : setitimer(which, &soon, NULL);
 }
 
 static FILE *given_fopen(const char *path, const char *how)
@@ -50,10 +61,12 @@ static FILE *given_fopen(const char *path, const char *how)
 	return fmemopen(room, line_length, "r");
 }
 
-#define fcntl	  given_fcntl
-#define setitimer given_setitimer
-#define fopen	  given_fopen
+#define fcntl	   given_fcntl
+#define setitimer  given_setitimer
+#define fopen	   given_fopen
+#define clock_ms() now_ms
 #include "base/lock.c"
+#undef clock_ms
 #undef fcntl
 #undef setitimer
 #undef fopen
@@ -182,6 +195,47 @@ static void waits(void)
 	let_go();
 }
 
+static int called;
+
+static void meanwhile(void *arg)
+{
+	CHECK(arg == &called, "it is called for something else");
+	CHECK(!free_at || now_ms == 1000 + called * 250, "call %d comes at %d", called, (int)now_ms);
+	called++;
+}
+
+/* At once, and then four times a second; and no longer than it waits. Who need not wait does nothing else. */
+static void meanwhile_something_is_done(void)
+{
+	static const struct {
+		long seconds, free_at;
+		int called;
+		bool has;
+	} cases[] = { { 7, 1200, 1, true },  { 7, 2000, 4, true },   { 1, 2000, 4, true },
+		      { 1, 2001, 4, false }, { 3, 9000, 12, false }, { 0, 9000, 0, false } };
+	int fd;
+
+	hold();
+	lock_meanwhile = (struct lock_meanwhile){ meanwhile, &called };
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		now_ms = 1000;
+		free_at = cases[i].free_at;
+		called = 0;
+		fd = lock_take(path, cases[i].seconds);
+		CHECK(called == cases[i].called, "case %zu: it is called %d times", i, called);
+		CHECK(cases[i].has ? fd >= 0 : err_is(fd, EBUSY), "case %zu: %d", i, fd);
+		if (fd >= 0)
+			close(fd);
+	}
+	free_at = 0;
+	let_go();
+	called = 0;
+	fd = lock_take(path, 7);
+	CHECK(fd >= 0 && !called, "it is called %d times, and the lock is free", called);
+	close(fd);
+	lock_meanwhile = (struct lock_meanwhile){ 0 };
+}
+
 /* Whoever holds it ends meanwhile. */
 static void waits_and_has_it(void)
 {
@@ -268,6 +322,7 @@ int main(void)
 		{ "one that is held", is_held },
 		{ "whoever waits is told after its time", waits },
 		{ "whoever waits has it when it is free", waits_and_has_it },
+		{ "meanwhile something is done", meanwhile_something_is_done },
 		{ "what fails", fails },
 		{ "command lines", command_lines },
 		{ "paths", paths },

@@ -39,12 +39,22 @@ static int given_take(const char *path, long seconds)
 	return call("the lock, for %ld s", seconds) ?: lock_take(path, seconds);
 }
 
+static int given_in_force(const struct context *context, struct generation *g)
+{
+	(void)context;
+	*g = (struct generation){ 0 };
+	return call("what is in force");
+}
+
 #define ports_come   given_come
 #define live_open    given_live
 #define live_close   given_close
 #define kernel_ready given_ready
 #define lock_take    given_take
 #include "change/no_room.c"
+#define attach_all  attach_ahead
+#define kernel_live given_in_force
+#include "change/ahead.c"
 
 static const struct shown known[] = {
 #include "unit_restoring.txt"
@@ -184,6 +194,197 @@ static void restored_without_room(void)
 	restores(true, false);
 }
 
+/* It was filtered; its interface went, and one of its name came. */
+static void back(const char *name, unsigned int match, const char *of)
+{
+	kept(name, "auto", match, of, true);
+	filtered[filtered_n - 1].gone = true;
+}
+
+static void back_eth0(void)
+{
+	back("eth0", MATCH_SOURCE, NULL);
+}
+
+static void back_for_others(void)
+{
+	struct interface_info shared = { .name = "p1", .mode = "auto", .shared = true };
+	struct state *s;
+
+	back("eth0", MATCH_DESTINATION, NULL);
+	back("eth1", MATCH_LEAVING(MATCH_SOURCE), NULL);
+	back("p1", MATCH_SOURCE, NULL);
+	back("eth9", MATCH_SOURCE, NULL); /* that is not there */
+	s = opened(true);
+	if (!s || state_interface_put(s, &shared) || state_commit(s))
+		abort();
+	state_close(s);
+}
+
+static void back_on_trial(void)
+{
+	struct pending pending = { .kind = PENDING_INTERFACE, .name = "eth0", .deadline = 4000000000, .due = DUE };
+	struct state *s;
+
+	back_eth0();
+	s = opened(true);
+	if (!s || state_pending_add(s, &pending) || state_commit(s))
+		abort();
+	state_close(s);
+}
+
+/* detach takes the pin away before it waits for the lock itself. */
+static void detached(void)
+{
+	kept("eth0", "auto", MATCH_SOURCE, NULL, false);
+}
+
+static void is_there(void)
+{
+	eth0_is();
+	filtered[filtered_n++] = (struct attachment){ .name = "eth9", .as = "eth0", .mode = MODE_NATIVE };
+}
+
+static void nothing_in_force(void)
+{
+	back_eth0();
+	agrees = NOTHING_LIVE;
+}
+
+static void not_known(void)
+{
+	back_eth0();
+	agrees = UNKNOWN;
+}
+
+static void is_behind(void)
+{
+	back_eth0();
+	agrees = BEHIND;
+}
+
+static void comes(const char *name, unsigned int match)
+{
+	new_ports[new_n] = (struct interface_info){ .mode = "skb", .match = match };
+	strcpy(new_ports[new_n++].name, name);
+}
+
+static void ports_came(void)
+{
+	comes("p2", MATCH_SOURCE);
+	comes("p1", MATCH_LEAVING(MATCH_SOURCE));
+}
+
+static void eth0_is_not_wanted(int turn)
+{
+	struct state *s = turn ? NULL : opened(true);
+
+	if (s && (state_interface_drop(s, "eth0") || state_commit(s)))
+		abort();
+	state_close(s);
+}
+
+static void not_wanted(void)
+{
+	back_eth0();
+	happens = eth0_is_not_wanted;
+}
+
+static void not_wanted_at_once(void)
+{
+	not_wanted();
+	waits_for_lock = 1;
+}
+
+static void goes_and_comes(int turn)
+{
+	(void)turn;
+	if (find("eth0"))
+		find("eth0")->gone = true;
+}
+
+static void back_again(void)
+{
+	back_eth0();
+	happens = goes_and_comes;
+}
+
+static void p2_is_another(int turn)
+{
+	if (!turn && find("p2"))
+		find("p2")->gone = true;
+	else if (find("p2"))
+		new_n = 0; /* it is no port any more */
+}
+
+static void port_back_again(void)
+{
+	comes("p2", MATCH_SOURCE);
+	happens = p2_is_another;
+	waits_for_lock = 4;
+}
+
+static void p2_is_detached(int turn)
+{
+	(void)turn;
+	if (find("p2"))
+		take_off(find("p2"));
+}
+
+static void port_detached(void)
+{
+	comes("p2", MATCH_SOURCE);
+	happens = p2_is_detached;
+}
+
+/* Another command has the lock: what has come back, or is a port now, does not wait for it. */
+static void restored_ahead(void)
+{
+	static const struct {
+		const char *is;
+		void (*make)(void);
+	} cases[] = {
+		{ "it is back", back_eth0 },
+		{ "they are of another kind, or not there", back_for_others },
+		{ "it is on trial", back_on_trial },
+		{ "it is being detached", detached },
+		{ "it is filtered, and what had its name before, too", is_there },
+		{ "nothing is in force", nothing_in_force },
+		{ "what is in force is not known", not_known },
+		{ "what is in force is behind", is_behind },
+		{ "ports came", ports_came },
+		{ "it is not wanted any more", not_wanted },
+		{ "it is not wanted any more, under the lock", not_wanted_at_once },
+		{ "it goes and comes again", back_again },
+		{ "a port goes and comes again, and is none then", port_back_again },
+		{ "a port comes, and is detached", port_detached },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		anew();
+		new_n = 0;
+		waits_for_lock = 2;
+		cases[i].make();
+		printf("-- %s\n", cases[i].is);
+		restores(true, false);
+	}
+	new_n = 0;
+	for (int at = 1; at <= 5; at++) {
+		anew();
+		back_eth0();
+		waits_for_lock = 1;
+		happens = eth0_is_not_wanted;
+		fails_at = at < 5 ? at : 7;
+		printf("-- call %d fails\n", fails_at);
+		restores(true, false);
+	}
+	puts("-- by hand");
+	anew();
+	back_eth0();
+	waits_for_lock = 1;
+	restores(false, false);
+}
+
 static void completes(void)
 {
 	struct change change = { .context = &own_context };
@@ -214,6 +415,7 @@ static void word_for_word(void)
 	static const struct scene scenes[] = { { "restore", restored },
 					       { "early", restored_early },
 					       { "without room", restored_without_room },
+					       { "ahead", restored_ahead },
 					       { "half changed", completes } };
 
 	shows_scenes(&shows, scenes, sizeof(scenes) / sizeof(scenes[0]), NULL);

@@ -493,14 +493,17 @@ static void urgent(void)
 {
 	static const struct step steps[] = {
 		ENDS(100, 1, EXITS(0)),
-		{ .at = 150, .fd = FD_LINK, .once = " came " },
-		{ .at = 200, .fd = FD_OBSERVER, .once = " jail " },
-		{ .at = 250, .fd = FD_WALL },
+		{ .at = 150, .fd = FD_OBSERVER, .once = " jail " },
+		{ .at = 200, .fd = FD_WALL },
+		{ .at = 250, .fd = FD_OBSERVER, .once = " jail " },
 		{ .at = 300, .fd = FD_WALL, .once = " expiry " },
 		{ .at = 310, .fd = FD_WALL, .once = " expiry " },
-		ENDS(400, 3, EXITS(0)),
-		ENDS(500, 4, EXITS(0)),
+		/* Not behind those. */
+		{ .at = 350, .fd = FD_LINK, .once = " came " },
+		ENDS(400, 4, EXITS(0)),
+		ENDS(500, 3, EXITS(0)),
 		ENDS(600, 5, EXITS(0)),
+		ENDS(620, 6, EXITS(0)),
 		{ .at = 650, .fd = FD_OBSERVER, .once = " keeper " },
 		{ .at = 700, .fd = FD_WALL, .once = " expiry ", .yes = " heals " },
 		{ .at = 750, .fd = FD_SIGNALS, .signal = SIGCHLD, .once = " keeper_ended " },
@@ -624,9 +627,13 @@ static void deadlines(void)
 		s.started = i & 1;
 		s.ready = i & 2;
 		s.jobs.first = i & 4 ? &job : NULL;
-		s.urgent.first = i & 8 ? &job : NULL;
+		s.urgent.first = i & 8 && i & 1 ? &job : NULL;
+		s.coming.first = i & 8 && !(i & 1) ? &job : NULL;
 		word("%s, %s, %s, %s:", s.started ? "started" : "not yet", s.ready ? "ready" : "not ready",
-		     s.jobs.first ? "jobs" : "no jobs", s.urgent.first ? "urgent ones" : "none urgent");
+		     s.jobs.first ? "jobs" : "no jobs",
+		     s.urgent.first   ? "urgent ones"
+		     : s.coming.first ? "one comes"
+				      : "none urgent");
 		counts(&s, "look", &s.look_at);
 		counts(&s, "glance", &s.glance_at);
 		counts(&s, "rotate", &s.rotate_at);

@@ -8,8 +8,13 @@
 #include <sys/time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/close_fd.h"
 #include "base/log.h"
+
+#define MEANWHILE_US 250000
+
+struct lock_meanwhile lock_meanwhile;
 
 static void on_alarm(int signal)
 {
@@ -82,6 +87,7 @@ static int wait_for(int fd, long seconds)
 	struct flock want = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
 	/* Every second from then on: the first signal could come before we wait. */
 	struct itimerval limit = { { 1, 0 }, { seconds, 0 } }, off = { 0 };
+	int64_t end = clock_ms() + seconds * 1000;
 	struct sigaction wake = { .sa_handler = on_alarm }, old;
 	sigset_t alarms, blocked;
 	int err;
@@ -97,9 +103,15 @@ static int wait_for(int fd, long seconds)
 	sigaddset(&alarms, SIGALRM);
 	sigaction(SIGALRM, &wake, &old);
 	sigprocmask(SIG_UNBLOCK, &alarms, &blocked);
-	setitimer(ITIMER_REAL, &limit, NULL);
-	err = fcntl(fd, F_SETLKW, &want) ? -errno : 0;
-	setitimer(ITIMER_REAL, &off, NULL);
+	if (lock_meanwhile.call)
+		limit.it_value = (struct timeval){ .tv_usec = MEANWHILE_US };
+	do {
+		if (lock_meanwhile.call)
+			lock_meanwhile.call(lock_meanwhile.arg);
+		setitimer(ITIMER_REAL, &limit, NULL);
+		err = fcntl(fd, F_SETLKW, &want) ? -errno : 0;
+		setitimer(ITIMER_REAL, &off, NULL);
+	} while (lock_meanwhile.call && err_is(err, EINTR) && clock_ms() < end);
 	sigaction(SIGALRM, &old, NULL);
 	sigprocmask(SIG_SETMASK, &blocked, NULL);
 	return err;

@@ -14,6 +14,12 @@
  */
 int lock_take(const char *path, long seconds);
 
+/* Called while lock_take() waits: before it does, and four times a second. It takes no lock. */
+extern struct lock_meanwhile {
+	void (*call)(void *arg); /* NULL: nothing is */
+	void *arg;
+} lock_meanwhile;
+
 /* The process that holds that lock of a state directory; 0: no other one does. Asking releases a lock of our own. */
 pid_t lock_holder(const char *directory, const char *name);
 /* Does another process hold that lock of a state directory? Asking releases a lock of our own. */

@@ -11,6 +11,7 @@
 #include "base/lock.h"
 #include "base/log.h"
 #include "change/agreement.h"
+#include "change/ahead.h"
 #include "change/guard_needs.h"
 #include "change/home.h"
 #include "change/no_room.h"
@@ -902,8 +903,8 @@ static int64_t goes_back(const struct interface_info *kept, const struct pending
 	return deadline;
 }
 
-/* Does it begin to filter anywhere, and until when? */
-static int restore_afresh(struct change *change)
+/* Does it begin to filter anywhere, and until when? What was attached ahead of it nobody was asked about. */
+static int restore_afresh(struct change *change, const struct ahead *ahead)
 {
 	struct interface_info *kept = NULL;
 	struct pending *pending = NULL;
@@ -916,7 +917,8 @@ static int restore_afresh(struct change *change)
 	for (size_t i = 0; i < n && !err; i++) {
 		int64_t back = goes_back(&kept[i], pending, pending_n);
 
-		if (attach_is_filtered(change->context, label_of(label, kept[i].name, kept[i].match)))
+		label_of(label, kept[i].name, kept[i].match);
+		if (!ahead_has(ahead, label) && attach_is_filtered(change->context, label))
 			continue;
 		guard->afresh = true;
 		/* Where it is missing nothing begins yet. */
@@ -954,7 +956,7 @@ static int restore_early(struct change *change, bool *again)
 	return is == early ? 0 : state_set(change->state, SETTING_EARLY, is);
 }
 
-static int restore_filter(struct change *change, const struct restore_options *options)
+static int restore_filter(struct change *change, const struct restore_options *options, const struct ahead *ahead)
 {
 	bool again = false, whole = agreement(change->state, &change->live.g) == AGREED;
 	int err;
@@ -962,7 +964,7 @@ static int restore_filter(struct change *change, const struct restore_options *o
 	change->guard.everything = options->force;
 	change->guard.spare = options->spare;
 	change->ports_came = false; /* all that have come are attached with the others */
-	err = restore_afresh(change) ?:
+	err = restore_afresh(change, ahead) ?:
 	      restore_early(change, &again) ?:
 	      apply_if_needed(change->state, &change->live, &change->guard);
 	if (!err || !again || !whole)
@@ -972,17 +974,23 @@ static int restore_filter(struct change *change, const struct restore_options *o
 	return state_again(change->state);
 }
 
-static int restore_once(struct context *context, const struct restore_options *options, size_t *missing)
+static int restore_once(struct context *context, const struct restore_options *options, struct ahead *ahead,
+			size_t *missing)
 {
 	struct change *change = NULL;
 	int err;
 
 	/* The filter before the interfaces, so that none runs with an empty one. */
 	context->settles = true;
-	err = change_begin(&change, context) ?:
+	if (options->spare)
+		lock_meanwhile = (struct lock_meanwhile){ ahead_attach, ahead };
+	err = change_begin(&change, context);
+	lock_meanwhile = (struct lock_meanwhile){ 0 };
+	err = err ?:
+	      ahead_settle(ahead, change->state) ?:
 	      home_settle(change) ?:
 	      kernel_base(context, committed(change->state)) ?:
-	      restore_filter(change, options) ?:
+	      restore_filter(change, options, ahead) ?:
 	      restore_watch(change) ?:
 	      restore_interfaces(change, missing);
 	context->settles = false;
@@ -1006,13 +1014,15 @@ static bool without_room(const struct context *context, const struct restore_opt
 
 int restore(struct context *context, const struct restore_options *options, size_t *missing)
 {
-	int err = restore_once(context, options, missing);
+	struct ahead ahead = { .context = context };
+	int err = restore_once(context, options, &ahead, missing);
 
 	/* The room that is kept is for the start of the machine: whoever fills the disk would have that, too. */
 	if (err_is(err, ENOSPC) && !without_room(context, options, missing, &err) && reserve_give(context->state)) {
 		*missing = 0;
-		err = restore_once(context, options, missing);
+		err = restore_once(context, options, &ahead, missing);
 	}
+	free(ahead.names);
 	if (!err)
 		reserve_keep(context->state);
 	return err;

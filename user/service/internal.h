@@ -32,7 +32,8 @@ struct service {
 	struct config *config;
 	struct jobs jobs;
 	struct jobs slow;   /* a list that takes long, beside them */
-	struct jobs urgent; /* for what ends and interfaces that come: not held up by a list */
+	struct jobs urgent; /* for what ends: not held up by a list */
+	struct jobs coming; /* for interfaces that come: nor by what ends, which waits for the lock */
 	struct feeds feeds;
 	struct followers followers;
 	struct errands errands;

@@ -149,7 +149,7 @@ void service_job_ended(struct service *s, struct job *job, int status)
 		break;
 	case JOB_NEEDS: /* it says so itself */
 		if (needs_watch_ran(&s->needs, WIFEXITED(status) ? WEXITSTATUS(status) : EXIT_ERROR, clock_ms()))
-			jobs_restore(&s->urgent, JOB_RESTORE);
+			jobs_restore(&s->coming, JOB_RESTORE);
 		report = false;
 		break;
 	case JOB_LOAD:

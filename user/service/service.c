@@ -196,7 +196,8 @@ static void on_signal(struct service *s)
 		else if (info.ssi_signo == SIGTERM || info.ssi_signo == SIGINT)
 			s->stop = true;
 		while (jobs_ended(&s->jobs, &job, &status) || jobs_ended(&s->slow, &job, &status) ||
-		       jobs_ended(&s->urgent, &job, &status) || feeds_ended(&s->feeds, &job, &status))
+		       jobs_ended(&s->urgent, &job, &status) || jobs_ended(&s->coming, &job, &status) ||
+		       feeds_ended(&s->feeds, &job, &status))
 			service_job_ended(s, job, status);
 		followers_ended(&s->followers, clock_ms());
 		errands_ended(&s->errands, clock_ms());
@@ -229,7 +230,7 @@ static void say_ready(struct service *s)
 
 static bool busy(const struct service *s)
 {
-	return s->jobs.first || s->urgent.first;
+	return s->jobs.first || s->urgent.first || s->coming.first;
 }
 
 static int64_t look_due(const struct service *s)
@@ -271,7 +272,7 @@ static void turn(struct service *s, int64_t now)
 		again(s);
 	}
 	if (arrivals_came(s->arrivals, now)) {
-		jobs_restore(&s->urgent, JOB_RESTORE);
+		jobs_restore(&s->coming, JOB_RESTORE);
 		keeper_look(s->keeper);
 	}
 	if (now >= s->rotate_at) {
@@ -295,6 +296,7 @@ static void turn(struct service *s, int64_t now)
 		run_jobs(&s->jobs, now);
 		run_jobs(&s->slow, now);
 		run_jobs(&s->urgent, now);
+		run_jobs(&s->coming, now);
 	}
 	if (s->started)
 		feeds_turn(&s->feeds, now);
@@ -438,6 +440,7 @@ int service_run(const struct context *context, struct service_options *options, 
 		.jobs.context = context,
 		.slow.context = context,
 		.urgent.context = context,
+		.coming.context = context,
 		.attacks.context = context,
 		.learn.jobs.context = context,
 		.retry = { .first = LIST_AGAIN, .most = LIST_AGAIN_MAX, .at = INT64_MAX },
@@ -475,6 +478,7 @@ int service_run(const struct context *context, struct service_options *options, 
 	jobs_stop(&s.jobs);
 	jobs_stop(&s.slow);
 	jobs_stop(&s.urgent);
+	jobs_stop(&s.coming);
 	feeds_stop(&s.feeds);
 	followers_stop(&s.followers);
 	errands_stop(&s.errands);
