@@ -10,6 +10,7 @@
 #define netlink_dump_first dump_first_given
 #define nl_close	   close_given
 #define fopen		   file_given
+#define fgets		   line_given
 #define far_ends_kept	   kept_given
 #define far_ends_keep	   keep_given
 
@@ -20,6 +21,7 @@ static int dump_first_given(struct nl_socket *socket, uint16_t kind, const void 
 			    netlink_each_fn *each, void *arg, bool *all);
 static int close_given(struct nl_socket *socket);
 static FILE *file_given(const char *path, const char *mode);
+static char *line_given(char *line, int size, FILE *file);
 struct state;
 struct ranges;
 static int kept_given(const struct state *state, struct ranges *ends);
@@ -28,6 +30,7 @@ static void keep_given(const struct state *state, const struct ranges *ends);
 #include "change/own_tunnels.c"
 
 #undef fopen
+#undef fgets
 #include "ktap.h"
 #include "naive.h"
 
@@ -55,6 +58,14 @@ static int close_given(struct nl_socket *socket)
 static FILE *file_given(const char *path, const char *mode)
 {
 	return !strcmp(path, "/proc/net/netlink") && sockets ? fmemopen((void *)sockets, strlen(sockets), mode) : NULL;
+}
+
+static int lines_read;
+
+static char *line_given(char *line, int size, FILE *file)
+{
+	lines_read++;
+	return fgets(line, size, file);
 }
 
 static struct nlmsghdr *message(size_t header)
@@ -326,6 +337,26 @@ static void ipsec(void)
 	learns(&l, "", 0);
 }
 
+/* So many that they are not all read: IPsec is asked about. No more than so many are. */
+static void many_sockets(void)
+{
+	static char many[8 * 2000];
+	struct learned l = { 0 };
+
+	for (int others = LINES_MOST - 1; others <= LINES_MOST + 900; others += 900) {
+		strcpy(many, "sk Eth Pid\n");
+		for (int i = 0; i < others; i++)
+			strcat(many, "00 0 6\n");
+		sockets = many;
+		lines_read = 0;
+		own_from_xfrm(&l);
+		CHECK((opened != 0) == (others >= LINES_MOST), "of %d others it is %sasked", others,
+		      opened ? "" : "not ");
+		CHECK(lines_read <= LINES_MOST + 2, "%d lines are read", lines_read);
+		learns(&l, others >= LINES_MOST ? STATES POLICIES : "", 0);
+	}
+}
+
 static void many_ends(void)
 {
 	struct learned l = { 0 };
@@ -458,9 +489,13 @@ static void first_error_stays(void)
 int main(void)
 {
 	static const struct ktap_case run[] = {
-		{ "the peers of WireGuard", wireguard }, { "the ends of IPsec", ipsec },
-		{ "tunnels with many ends", many_ends }, { "far ends stay", far_ends_stay },
-		{ "what is refused", refused },		 { "the first error stays", first_error_stays },
+		{ "the peers of WireGuard", wireguard },
+		{ "the ends of IPsec", ipsec },
+		{ "of many sockets", many_sockets },
+		{ "tunnels with many ends", many_ends },
+		{ "far ends stay", far_ends_stay },
+		{ "what is refused", refused },
+		{ "the first error stays", first_error_stays },
 	};
 
 	return ktap_run(run, sizeof(run) / sizeof(*run));

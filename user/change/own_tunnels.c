@@ -129,17 +129,22 @@ static void on_policy(void *arg, const struct nlmsghdr *message)
 	}
 }
 
-/* Opening a socket of a family loads its module: none is loaded for a question. */
+/*
+ * Opening a socket of a family loads its module: none is loaded for a question. But any user may have sockets by the
+ * ten thousand, for each page of which the kernel begins at the first: where there are so many, it may be loaded.
+ */
+#define LINES_MOST 1024
+
 static bool has_xfrm(void)
 {
 	FILE *file = fopen("/proc/net/netlink", "re");
 	bool found = !file;
 	char line[256];
 
-	while (file && !found && fgets(line, sizeof(line), file)) {
+	for (int n = 0; file && !found && fgets(line, sizeof(line), file); n++) {
 		char *family = strchr(line, ' ');
 
-		found = family && strtol(family, NULL, 10) == NETLINK_XFRM;
+		found = n == LINES_MOST || (family && strtol(family, NULL, 10) == NETLINK_XFRM);
 	}
 	if (file)
 		fclose(file);
