@@ -74,18 +74,39 @@ static void on_group(void *arg, const struct nlmsghdr *message)
 			learn_at(arg, own_attr(header->ifa_family, at), group_is, header->ifa_index);
 }
 
+/* Any user may join as many as he likes, and to go on the kernel begins at an interface's first. */
+#define GROUPS_MS 200
+
+static void say_more_groups(void)
+{
+	static bool said;
+
+	if (!said)
+		warn("not all multicast groups of this machine may be known: they could not all be looked at in time");
+	said = true;
+}
+
 /* Who has addresses is in those of all hosts; of IPv4 the kernel tells since 6.15 which others an interface is in. */
-static int groups(struct nl_socket *socket, struct learned *l)
+static int groups(struct learned *l)
 {
 	const struct ifaddrmsg of[] = { { .ifa_family = AF_INET }, { .ifa_family = AF_INET6 } };
+	struct nl_socket *socket;
+	bool all = true;
 	int err = 0;
 
 	own_learn(l, (struct addr){ 0xffffffff, 4 }, broadcast_is, "each network");
 	own_learn(l, (struct addr){ 0xe0000001, 4 }, group_is, "each network");
 	for (int i = 0; i < 2 && !err; i++) {
-		err = netlink_dump(socket, RTM_GETMULTICAST, &of[i], sizeof(of[i]), on_group, l);
+		err = netlink_open(&socket, NETLINK_ROUTE, 0, 0);
+		if (err)
+			return err;
+		err = netlink_dump_within(socket, RTM_GETMULTICAST, &of[i], sizeof(of[i]), GROUPS_MS, on_group, l,
+					  &all);
 		if (err_is(err, EOPNOTSUPP))
 			err = 0;
+		nl_close(socket);
+		if (!all)
+			say_more_groups();
 	}
 	return err;
 }
@@ -315,7 +336,7 @@ int own_from_routes(struct learned *l)
 	if (err)
 		return err;
 	err = netlink_dump(socket, RTM_GETADDR, NULL, sizeof(struct ifaddrmsg), on_address, l)
-		      ?: l->groups ? groups(socket, l)
+		      ?: l->groups ? groups(l)
 				   : 0;
 	err = err ?: gateways(socket, l);
 	if (!err) {
