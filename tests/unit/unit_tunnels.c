@@ -243,7 +243,8 @@ static int dump_given(struct nl_socket *socket, uint16_t kind, const void *reque
 /* --- What is kept of far ends --- */
 
 static struct ranges kept_ends;
-static bool cut_off;	/* the table is too long, and what is asked for does not come first */
+static bool cut_off; /* the table is too long, and what is asked for does not come first */
+static size_t wanted_most = ENDS_MOST;
 static int passed_over; /* so many times it seems to be empty */
 static int kept, kept_err;
 
@@ -265,7 +266,7 @@ static int dump_first_given(struct nl_socket *socket, uint16_t kind, const void 
 			    netlink_each_fn *each, void *arg, bool *all)
 {
 	*all = !cut_off;
-	if (socket || closed != -1 || opened != NETLINK_ROUTE || kind != RTM_GETNEIGH || most != ENDS_MOST)
+	if (socket || closed != -1 || opened != NETLINK_ROUTE || kind != RTM_GETNEIGH || most != wanted_most)
 		return -EBADF;
 	if (kind == fails_at)
 		return fails;
@@ -442,6 +443,27 @@ static void far_ends_stay(void)
 	CHECK(!passed_over, "it was not looked for twice");
 }
 
+/* Whoever makes many tables long has each of them cost less, and no other one is read for less than 256. */
+static void long_tables(void)
+{
+	struct learned l = { 0 };
+
+	cut_off = true;
+	for (int i = 0; i < 10; i++) {
+		own_from_forwarding(&l, 7, "vx");
+		CHECK(!l.err, "table %d may have other than %zu lines", i, wanted_most);
+		wanted_most = wanted_most > 256 ? wanted_most / 2 : 256;
+	}
+	cut_off = false;
+	own_from_forwarding(&l, 7, "vx");
+	CHECK(!l.err && l.cut_off && l.long_tables == HALVINGS_MOST, "%u are too long", l.long_tables);
+	learns(&l, ADDED FOUND SECOND, 0);
+	wanted_most = ENDS_MOST;
+	own_from_forwarding(&l, 7, "vx");
+	CHECK(!l.err, "the next time begins with less");
+	learns(&l, FOUND SECOND, 0);
+}
+
 /* What the kernel does not have, and what an ordinary user may not ask, nobody needs; all else is said. */
 static void refused(void)
 {
@@ -489,13 +511,10 @@ static void first_error_stays(void)
 int main(void)
 {
 	static const struct ktap_case run[] = {
-		{ "the peers of WireGuard", wireguard },
-		{ "the ends of IPsec", ipsec },
-		{ "of many sockets", many_sockets },
-		{ "tunnels with many ends", many_ends },
-		{ "far ends stay", far_ends_stay },
-		{ "what is refused", refused },
-		{ "the first error stays", first_error_stays },
+		{ "the peers of WireGuard", wireguard }, { "the ends of IPsec", ipsec },
+		{ "of many sockets", many_sockets },	 { "tunnels with many ends", many_ends },
+		{ "far ends stay", far_ends_stay },	 { "many long tables", long_tables },
+		{ "what is refused", refused },		 { "the first error stays", first_error_stays },
 	};
 
 	return ktap_run(run, sizeof(run) / sizeof(*run));

@@ -22,6 +22,7 @@ struct learned {
 	const struct state *state;
 	struct ranges ends, ends_before; /* of tunnels that have many: in their tables, and when all was known last */
 	bool tables, cut_off;		 /* there are such tables; not all of one could be read */
+	unsigned int long_tables;	 /* so many could not */
 	int err;
 };
 

@@ -209,33 +209,38 @@ static void on_neighbour(void *arg, const struct nlmsghdr *message)
 
 /*
  * To go on in a long table the kernel begins at its first line: 100,000 neighbours of a VXLAN take it a second, as many
- * as here 100 ms. It can leave out none of those that packets taught it, and anybody may send so many.
+ * as here 100 ms. It can leave out none of those that packets taught it, and anybody may send so many; and to more than
+ * one: behind each that is too long, the next may have half as many.
  */
-#define ENDS_MOST 32768
+#define ENDS_MOST     32768
+#define HALVINGS_MOST 7
 
-static void say_more(const char *name)
+static void say_more(const char *name, size_t most)
 {
 	static bool said;
 
 	if (!said)
-		warn("not all far ends of tunnels may be known: %s has more than %d neighbours; those that were found"
+		warn("not all far ends of tunnels may be known: %s has more than %zu neighbours; those that were found"
 		     " before stay known",
-		     name, ENDS_MOST);
+		     name, most);
 	said = true;
 }
 
 static void ask_for_ends(struct device *d, const void *request, size_t size, netlink_each_fn *each)
 {
+	size_t most = ENDS_MOST >> d->l->long_tables;
 	struct nl_socket *socket;
 	bool all = true;
 	int err = netlink_open(&socket, NETLINK_ROUTE, 0, 0);
 
 	if (!err) {
-		err = netlink_dump_first(socket, RTM_GETNEIGH, request, size, ENDS_MOST, each, d, &all);
+		err = netlink_dump_first(socket, RTM_GETNEIGH, request, size, most, each, d, &all);
 		nl_close(socket);
 	}
 	if (!all)
-		say_more(d->name);
+		say_more(d->name, most);
+	if (!all && d->l->long_tables < HALVINGS_MOST)
+		d->l->long_tables++;
 	d->l->tables = true;
 	d->l->cut_off = d->l->cut_off || !all || err;
 	end(d->l, err, d->name);
