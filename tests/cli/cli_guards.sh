@@ -367,6 +367,38 @@ signal.pause()' >crowd &
 	kill "$asker"
 }
 
+# What beginning to filter asks the kernel's programs and maps.
+questions() {
+	ip link del edge0
+	veth 0
+	strace -f -o trace -e trace=bpf "$XDP_BLOOM" restore --spare >out 2>err || fail "restore: $(cat err)"
+	[ "$(xdp_id edge0)" != none ] || fail "edge0 is not filtered"
+	grep -c 'bpf(' trace
+}
+
+# However many routes a peer announces: each gateway is asked about once.
+of_many_routes() {
+	local few
+
+	need strace
+	veth 0 5
+	ip link set lo up
+	ip addr add 45.0.0.1/24 dev edge5
+	printf '%s\n' 45.0.0.7 198.51.100.{1..9} >it
+	bloom load it it
+	bloom attach edge0
+	ip -batch - <<<"$(printf 'route add 45.9.%d.0/24 via 45.0.0.%d\n' 1 7 2 8 3 9 4 10)"
+	questions >/dev/null
+	grep -q "bans 45.0.0.7, a gateway in use (route table 254): it is allowed now" err || fail "it said: $(cat err)"
+	few=$(questions)
+	python3 -c '
+for i in range(20000):
+    print("route add 46.%d.%d.0/24 via 45.0.0.%d" % (i >> 8, i & 255, 7 + i % 4))' >routes
+	ip -batch routes
+	is "$(questions)" "$few" "the questions"
+	verdicts 45.0.0.7=pass 198.51.100.1=drop
+}
+
 # What a process says that its environment is, it may choose: here a terabyte, which nobody reads to its end.
 by_a_liar() {
 	local liar
@@ -1479,4 +1511,4 @@ is_open() {
 	[ "$(xdp_id "$1")" = none ]
 }
 
-run_cases shows_all of_a_long_table of_a_crowd by_a_liar by_three_who_stall what_may_not_be_read what_is_hidden table by_the_service left_out spares_at_boot asked_again asked_when_it_comes said_when_needed spares_beside_a_trial grants_come_back trials_ended trials_ended_beside_others grants_by_lines embedded by_no_chance for_a_while beside_a_trial date_set_beside_a_trial begins_beside_a_trial begins_by_a_grant_on_trial comes_beside_a_trial begins_again_by_a_grant what_goes_back taken_beside_a_trial
+run_cases shows_all of_a_long_table of_a_crowd of_many_routes by_a_liar by_three_who_stall what_may_not_be_read what_is_hidden table by_the_service left_out spares_at_boot asked_again asked_when_it_comes said_when_needed spares_beside_a_trial grants_come_back trials_ended trials_ended_beside_others grants_by_lines embedded by_no_chance for_a_while beside_a_trial date_set_beside_a_trial begins_beside_a_trial begins_by_a_grant_on_trial comes_beside_a_trial begins_again_by_a_grant what_goes_back taken_beside_a_trial

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* When the groups that a machine is in are its own: where something that comes in is judged by where it goes. */
+/*
+ * When the groups that a machine is in are its own: where something that comes in is judged by where it goes. And how
+ * often it is asked whether one address is wanted.
+ */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +20,8 @@ static struct {
 	size_t n[2];
 	int fails[2];
 } given;
-static bool groups;
+static bool groups, embedded;
+static void (*learns)(struct learned *l);
 
 static int given_of(int k, struct interface_info **all, size_t *n)
 {
@@ -47,6 +51,8 @@ static int given_ports(struct state *state, struct interface_info **all, size_t 
 static int given_routes(struct learned *l)
 {
 	groups = l->groups;
+	if (learns)
+		learns(l);
 	return 0;
 }
 
@@ -64,7 +70,7 @@ static void given_others(struct learned *l, struct state *state)
 
 #define state_interfaces		      given_interfaces
 #define state_ports			      given_ports
-#define state_setting(state, name, otherwise) (otherwise)
+#define state_setting(state, name, otherwise) (embedded)
 #define state_pending_has(state, kind, name)  0
 #define own_from_routes			      given_routes
 #define own_from_files			      given_files
@@ -127,11 +133,117 @@ static void unread(void)
 	}
 }
 
+/* --- Who is asked whether an address is wanted: that may be the kernel --- */
+
+#define POOL  300
+#define TIMES 5000
+
+static struct addr pool[POOL];
+static const char *const whats[] = { "a gateway", "a peer", "a server" };
+static bool learned[POOL][3];
+static size_t asked[POOL + 1]; /* the last: of others */
+
+/* The first third is IPv4, the next IPv6 within which each of those is (6to4), the last IPv6 with none. */
+static void fill_pool(void)
+{
+	for (unsigned int i = 0; i < POOL; i++) {
+		unsigned int third = i / (POOL / 3), of = i % (POOL / 3);
+		uint32_t ipv4 = 0xc6336400 + of;
+
+		pool[i] = third == 0   ? (struct addr){ ipv4, 4 }
+			  : third == 1 ? (struct addr){ (ip6)0x2002 << 112 | (ip6)ipv4 << 80 | 1, 6 }
+				       : (struct addr){ (ip6)0x20010db8 << 96 | (ip6)of << 64 | of << 3, 6 };
+	}
+}
+
+static size_t in_pool(struct addr addr)
+{
+	size_t i = 0;
+
+	while (i < POOL && !is_same(pool[i], addr))
+		i++;
+	return i;
+}
+
+static bool is_third(const void *arg, struct addr addr)
+{
+	size_t i = in_pool(addr);
+
+	(void)arg;
+	asked[i]++;
+	return i < POOL && i % 3 == 0;
+}
+
+/* As routes and sockets come: the same ones again and again. */
+static void learns_often(struct learned *l)
+{
+	memset(learned, 0, sizeof(learned));
+	for (int i = 0; i < TIMES; i++) {
+		size_t at = ktap_random() % POOL, what = ktap_random() % 3;
+
+		if (ktap_random() % 2) {
+			own_learn(l, pool[at], whats[what], "here");
+			learned[at][what] = true;
+		} else {
+			size_t inner = embedded && at / (POOL / 3) == 1 ? at - POOL / 3 : at;
+
+			CHECK(own_wanted(l, pool[at]) == (!l->wanted || at % 3 == 0 || inner % 3 == 0), "%zu", at);
+		}
+	}
+}
+
+/* Is it to be in the list? */
+static bool is_listed(size_t i, size_t what, bool all)
+{
+	bool within = embedded && i < POOL / 3 && learned[i + POOL / 3][what];
+
+	return (all || i % 3 == 0) && (learned[i][what] || within);
+}
+
+static void learn_often(bool all)
+{
+	struct own_address *list;
+	size_t n, listed = 0;
+	int err;
+
+	memset(asked, 0, sizeof(asked));
+	err = own_addresses(NULL, false, all ? NULL : is_third, NULL, &list, &n);
+	CHECK(!err, "%d", err);
+	for (size_t i = 0; i < POOL; i++) {
+		CHECK(asked[i] <= !all, "%zu was asked about %zu times", i, asked[i]);
+		for (size_t what = 0; what < 3; what++) {
+			bool found[2] = { false, false };
+
+			for (size_t k = 0; k < n; k++)
+				if (is_same(list[k].addr, pool[i]) && list[k].what == whats[what])
+					found[!is_same(list[k].source, pool[i])] = true;
+			CHECK((found[0] || found[1]) == is_listed(i, what, all), "%zu, %s", i, whats[what]);
+			listed += found[0] + found[1];
+		}
+	}
+	CHECK(listed == n, "%zu are known, %zu of them once", n, listed);
+	free(list);
+}
+
+static void asked_once(void)
+{
+	memset(&given, 0, sizeof(given));
+	fill_pool();
+	learns = learns_often;
+	for (int i = 0; i < 4; i++) {
+		embedded = i % 2;
+		learn_often(i / 2);
+	}
+	learns = NULL;
+	embedded = false;
+}
+
 int main(void)
 {
 	static const struct ktap_case cases[] = {
 		{ "of what is filtered", of_what_is_filtered },
 		{ "what cannot be read", unread },
+		{ "each is asked about once", asked_once },
 	};
 
 	return ktap_run(cases, sizeof(cases) / sizeof(*cases));

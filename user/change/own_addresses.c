@@ -25,11 +25,6 @@ const char *own_text(char text[OWN_TEXT_MAX], const struct own_address *own)
 	return text;
 }
 
-static bool is_wanted(const struct learned *l, struct addr addr)
-{
-	return !l->wanted || l->wanted(l->arg, addr);
-}
-
 /* By which that one is judged as well; family 0: none. */
 static struct addr within(const struct learned *l, struct addr addr)
 {
@@ -40,44 +35,72 @@ static struct addr within(const struct learned *l, struct addr addr)
 	return (struct addr){ ipv4, 4 };
 }
 
-bool own_wanted(const struct learned *l, struct addr addr)
-{
-	struct addr inner = within(l, addr);
-
-	return is_wanted(l, addr) || (inner.family && is_wanted(l, inner));
-}
-
 static bool is_same(struct addr a, struct addr b)
 {
 	return a.num == b.num && a.family == b.family;
 }
 
-/* Where it is, or would be; there is room. */
-static size_t *slot_of(const struct learned *l, const struct own_address *own)
+/* Where it is, or would be; there is room. Without `what`: where anything is that is known of the address. */
+static struct known *slot_of(const struct learned *l, const struct own_address *own)
 {
 	uint64_t hash = ((uint64_t)own->addr.num ^ (uint64_t)(own->addr.num >> 64)) * 0x9e3779b97f4a7c15;
 
 	for (size_t i = hash >> 32;; i++) {
-		size_t *slot = &l->slots[i & (l->room - 1)];
-		const struct own_address *at = *slot ? &l->at[*slot - 1] : NULL;
+		struct known *slot = &l->slots[i & (l->room - 1)];
+		const struct own_address *at = slot->at ? &l->at[slot->at - 1] : NULL;
 
-		if (!at || (is_same(at->addr, own->addr) && is_same(at->source, own->source) && at->what == own->what))
+		if (!slot->addr.family ||
+		    (is_same(slot->addr, own->addr) &&
+		     (!at || !own->what || (is_same(at->source, own->source) && at->what == own->what))))
 			return slot;
 	}
 }
 
 static bool make_room(struct learned *l)
 {
-	size_t *before = l->slots;
+	struct learned more = { .at = l->at, .room = l->room ? 2 * l->room : 64 };
 
-	if (2 * l->n < l->room)
+	if (2 * l->used < l->room)
 		return true;
-	l->room = l->room ? 2 * l->room : 64;
-	l->slots = calloc(l->room, sizeof(*l->slots));
-	free(before);
-	for (size_t i = 0; i < l->n && l->slots; i++)
-		*slot_of(l, &l->at[i]) = i + 1;
-	return l->slots;
+	more.slots = calloc(more.room, sizeof(*more.slots));
+	for (size_t i = 0; i < l->room && more.slots; i++) {
+		const struct known *of = &l->slots[i];
+
+		if (of->addr.family)
+			*slot_of(&more, of->at ? &l->at[of->at - 1] : &(struct own_address){ .addr = of->addr }) = *of;
+	}
+	if (!more.slots)
+		return false;
+	free(l->slots);
+	l->slots = more.slots;
+	l->room = more.room;
+	return true;
+}
+
+/* Each address is asked about once, however often it comes: that may be a question to the kernel. */
+static bool is_wanted(struct learned *l, struct addr addr)
+{
+	struct known *slot;
+
+	if (!l->wanted)
+		return true;
+	if (!make_room(l)) {
+		l->err = -ENOMEM;
+		return false;
+	}
+	slot = slot_of(l, &(struct own_address){ .addr = addr });
+	if (!slot->addr.family) {
+		*slot = (struct known){ .addr = addr, .wanted = l->wanted(l->arg, addr) };
+		l->used++;
+	}
+	return slot->wanted;
+}
+
+bool own_wanted(struct learned *l, struct addr addr)
+{
+	struct addr inner = within(l, addr);
+
+	return is_wanted(l, addr) || (inner.family && is_wanted(l, inner));
 }
 
 /* Room for one more; NULL where there is nothing new to learn. */
@@ -86,19 +109,20 @@ static struct own_address *add(struct learned *l, struct addr addr, struct addr 
 	struct own_address own = {
 		.addr = addr, .source = source, .what = what, .guest = l->guests, .fetched = l->fetched
 	};
-	size_t *slot;
+	struct known *slot;
 
 	/* Those have a guard rail of their own. */
 	if (l->err || !addr.family || source_is_nobodys(addr) || !is_wanted(l, addr))
 		return NULL;
 	slot = make_room(l) ? slot_of(l, &own) : NULL;
-	if (slot && *slot)
+	if (slot && slot->at)
 		return NULL;
 	if (!slot || !GROW(l->at, l->n)) {
 		l->err = -ENOMEM;
 		return NULL;
 	}
-	*slot = l->n + 1;
+	l->used += !slot->addr.family;
+	*slot = (struct known){ addr, true, l->n + 1 };
 	l->at[l->n] = own;
 	return &l->at[l->n++];
 }

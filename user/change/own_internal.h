@@ -18,7 +18,13 @@ struct learned {
 	bool embedded; /* an IPv6 address is judged by the IPv4 address within, too: then that is needed as well */
 	struct own_address *at;
 	size_t n;
-	size_t *slots, room; /* by a hash: 1 + where in `at`; a busy server has connections by the ten thousand */
+	/* By a hash of the address: a busy server has connections by the ten thousand, a router as many routes. */
+	struct known {
+		struct addr addr; /* family 0: nothing is here */
+		bool wanted;	  /* the answer, */
+		size_t at;	  /* and 1 + where in `at`; 0: it was only asked about */
+	} * slots;
+	size_t used, room;
 	const struct state *state;
 	struct ranges ends, ends_before; /* of tunnels that have many: in their tables, and when all was known last */
 	bool tables, cut_off;		 /* there are such tables; not all of one could be read */
@@ -28,7 +34,7 @@ struct learned {
 
 /* `what` lives on. Unspecified and loopback addresses are nobody's need. */
 PRINTF(4, 5) void own_learn(struct learned *l, struct addr addr, const char *what, const char *where, ...);
-bool own_wanted(const struct learned *l, struct addr addr);
+bool own_wanted(struct learned *l, struct addr addr);
 
 /* An address from a message of the kernel; family 0 where it is none. */
 struct addr own_bytes(int family, const void *bytes, size_t size);
