@@ -85,11 +85,10 @@ static size_t place(struct addr addr)
 	return i;
 }
 
-static bool given_answer(const struct live *live, struct addr addr, __u32 *answer)
+static bool given_before(const struct live *live, struct addr addr)
 {
 	(void)live;
-	*answer = given.before[place(addr)] ? ANSWER_DROP : 0;
-	return !given.unanswered;
+	return !given.unanswered && given.before[place(addr)];
 }
 
 static int given_longer(struct state *state, const struct context *context, const struct own_address *own, size_t n,
@@ -164,9 +163,25 @@ __attribute__((format(printf, 3, 4))) static void given_event(const struct conte
 	putchar('\n');
 }
 
-static bool given_drops(const struct live *live, struct addr addr)
+#define ASKED 77
+static size_t opens, closes;
+
+static int given_ask(const struct live *live)
 {
 	(void)live;
+	opens++;
+	return ASKED;
+}
+
+static void given_close(int fd)
+{
+	ENOUGH(fd == ASKED);
+	closes++;
+}
+
+static bool given_drops(int asked, struct addr addr)
+{
+	ENOUGH(asked == ASKED);
 	return given.drops[place(addr)];
 }
 
@@ -198,7 +213,7 @@ static int given_grants(struct state *state, struct addr **list, size_t *n)
 #define state_grants_undo(s, ban)   given_undo(ban)
 #define state_later(s, bans, set)   (may("later") ?: state_later(s, bans, set))
 #define own_addresses		    given_needs
-#define live_answer		    given_answer
+#define live_drops		    given_before
 #define guard_longer		    given_longer
 #define guard_ever		    given_ever
 #define guard_after		    given_after
@@ -206,7 +221,9 @@ static int given_grants(struct state *state, struct addr **list, size_t *n)
 #define exceptions_add		    given_exception
 #define event(...)		    given_event(__VA_ARGS__)
 #define warn			    given_warn
-#define live_drops		    given_drops
+#define live_ask		    given_ask
+#define ask_drops		    given_drops
+#define close_fd		    given_close
 #include "change/guard_needs.c"
 #undef state_grants
 #undef state_grant
@@ -506,6 +523,7 @@ static void in_force(void)
 	end(guard_in_force(&guard, state, &live));
 	guard.everything = true;
 	end(guard_in_force(&guard, state, &live));
+	CHECK(opens == 5 && closes == 5, "the program was opened %zu times for 5 looks", opens);
 }
 
 static void all_of_them(void)

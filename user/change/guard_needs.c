@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/close_fd.h"
 #include "base/grow.h"
 #include "base/log.h"
 #include "bpf/decide.h"
@@ -173,13 +174,6 @@ static int grant(const struct asked *a, const struct own_address *own, int64_t l
 	return state_grant(a->state, own->addr, waits ? a->guard->waits : 0);
 }
 
-static bool is_in_force(const struct live *live, const struct own_address *own)
-{
-	__u32 answer = ANSWER_UNPARSED;
-
-	return live_answer(live, own->source, &answer) && answer_drops(answer);
-}
-
 /* What was granted on trial is until that goes back: what begins to filter, and drops it, must be over by then. */
 static bool is_granted(const struct asked *a, const struct own_address *own)
 {
@@ -194,7 +188,7 @@ static int ask(const struct asked *a, const struct own_address *own, int64_t lon
 	if (is_forced(a->guard, own->addr))
 		return grant(a, own, longer);
 	/* No more of it is dropped than was, at any time; and that was granted, or is in force already. */
-	if (!longer && (is_granted(a, own) || (!a->guard->afresh && is_in_force(a->live, own))))
+	if (!longer && (is_granted(a, own) || (!a->guard->afresh && live_drops(a->live, own->source))))
 		return 0;
 	return judge(a, own, !longer);
 }
@@ -352,14 +346,18 @@ int guard_set(struct guard *guard, struct state *state, const struct live *live,
 	return guard_needs(guard, state, live, covering_set, set, NULL, whole);
 }
 
-static int covering_live(const void *live, struct addr addr)
+static int covering_asked(const void *asked, struct addr addr)
 {
-	return live_drops(live, addr) ? (int)addr_width(addr.family) : -1;
+	return ask_drops(*(const int *)asked, addr) ? (int)addr_width(addr.family) : -1;
 }
 
 int guard_in_force(struct guard *guard, struct state *state, const struct live *live)
 {
-	return guard_needs(guard, state, live, covering_live, live, "what is loaded", false);
+	int asked = live_ask(live);
+	int err = guard_needs(guard, state, live, covering_asked, &asked, "what is loaded", false);
+
+	close_fd(asked);
+	return err;
 }
 
 int guard_gone(struct state *state, const struct ranges *gone)

@@ -3,10 +3,10 @@
 
 #include <errno.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <bpf/bpf.h>
 
+#include "base/close_fd.h"
 #include "base/log.h"
 #include "bpf/parse.h"
 #include "kernel/live.h"
@@ -55,7 +55,7 @@ static void make_frame(unsigned char frame[64], const struct addr *addr, const s
 	port[1] = (unsigned char)packet->port;
 }
 
-/* Closes fd, which may be an error of opening it. */
+/* fd may be an error of opening it. */
 static int ask(int fd, const struct addr *addrs, size_t n, const struct asked_packet *packet, __u32 *answers)
 {
 	/* Behind fourteen bytes of Ethernet the address is aligned. */
@@ -75,7 +75,6 @@ static int ask(int fd, const struct addr *addrs, size_t n, const struct asked_pa
 		err = bpf_prog_test_run_opts(fd, &run) ? -errno : 0;
 		answers[i] = run.retval;
 	}
-	close(fd);
 	return err ? because_kernel(err, "running the loaded program") : 0;
 }
 
@@ -83,14 +82,16 @@ static int ask_live(const struct context *context, const struct addr *addrs, siz
 		    const struct asked_packet *packet, __u32 *answers)
 {
 	struct live live;
-	int fd;
+	int fd, err;
 
 	live_open(&live, context);
 	do
-		fd = live_pin(&live, PIN_ASK);
+		fd = live_ask(&live);
 	while (err_is(fd, ENOENT) && live_overtaken(&live));
 	live_close(&live);
-	return ask(fd, addrs, n, packet, answers);
+	err = ask(fd, addrs, n, packet, answers);
+	close_fd(fd);
+	return err;
 }
 
 int kernel_ask(const struct context *context, const struct addr *addrs, size_t n, __u32 *answers)
@@ -104,16 +105,25 @@ int kernel_ask_packet(const struct context *context, const struct addr *addr, co
 	return ask_live(context, addr, 1, packet, answer);
 }
 
-bool live_answer(const struct live *live, struct addr addr, __u32 *answer)
+int live_ask(const struct live *live)
 {
-	return !ask(live_pin(live, PIN_ASK), &addr, 1, NULL, answer);
+	return live_pin(live, PIN_ASK);
+}
+
+bool ask_drops(int asked, struct addr addr)
+{
+	__u32 answer = ANSWER_UNPARSED;
+
+	return !ask(asked, &addr, 1, NULL, &answer) && answer_drops(answer);
 }
 
 bool live_drops(const struct live *live, struct addr addr)
 {
-	__u32 answer = ANSWER_UNPARSED;
+	int asked = live_ask(live);
+	bool drops = ask_drops(asked, addr);
 
-	return live_answer(live, addr, &answer) && answer_drops(answer);
+	close_fd(asked);
+	return drops;
 }
 
 bool answer_drops(__u32 answer)

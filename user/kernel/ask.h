@@ -23,10 +23,11 @@ struct asked_packet {
 };
 int kernel_ask_packet(const struct context *context, const struct addr *addr, const struct asked_packet *packet,
 		      __u32 *answer);
-/* The same for one address; false where it cannot be found out. */
-bool live_answer(const struct live *live, struct addr addr, __u32 *answer);
 /* Is it dropped? No, if that cannot be found out. */
 bool live_drops(const struct live *live, struct addr addr);
+/* The same of many, one after the other: what is asked is a descriptor, which the caller closes, or -errno. */
+int live_ask(const struct live *live);
+bool ask_drops(int asked, struct addr addr);
 
 /* What an answer says: is it a drop, and by which stage? */
 bool answer_drops(__u32 answer);
