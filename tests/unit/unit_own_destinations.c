@@ -238,12 +238,53 @@ static void asked_once(void)
 	embedded = false;
 }
 
+#define AIMED 20000
+
+/* Of one network, where multiplying by what is known gives each the same place. */
+static void learns_aimed(struct learned *l)
+{
+	uint64_t inverse = 1, hi = 0x20010db800000000;
+
+	for (int i = 0; i < 6; i++)
+		inverse *= 2 - 0x9e3779b97f4a7c15 * inverse;
+	for (uint64_t i = 0; i < AIMED; i++)
+		own_learn(l, (struct addr){ (ip6)hi << 64 | ((i * inverse) ^ hi), 6 }, whats[0], "here");
+}
+
+/* How far the fullest place goes, where each is looked for from. */
+static void learns_nowhere(struct learned *l)
+{
+	size_t longest = 0, run = 0;
+
+	learns_aimed(l);
+	for (size_t i = 0; i < l->room; i++) {
+		run = l->slots[i].addr.family ? run + 1 : 0;
+		longest = run > longest ? run : longest;
+	}
+	CHECK(longest < 500, "%zu of them are in one place", longest);
+}
+
+static void aimed(void)
+{
+	struct own_address *list;
+	size_t n;
+	int err;
+
+	memset(&given, 0, sizeof(given));
+	learns = learns_nowhere;
+	err = own_addresses(NULL, false, NULL, NULL, &list, &n);
+	CHECK(!err && n == AIMED, "%zu are known", n);
+	learns = NULL;
+	free(list);
+}
+
 int main(void)
 {
 	static const struct ktap_case cases[] = {
 		{ "of what is filtered", of_what_is_filtered },
 		{ "what cannot be read", unread },
 		{ "each is asked about once", asked_once },
+		{ "nobody aims at one place", aimed },
 	};
 
 	return ktap_run(cases, sizeof(cases) / sizeof(*cases));

@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/random.h>
 #include <sys/socket.h>
 
 #include "base/nl.h"
@@ -43,7 +44,9 @@ static bool is_same(struct addr a, struct addr b)
 /* Where it is, or would be; there is room. Without `what`: where anything is that is known of the address. */
 static struct known *slot_of(const struct learned *l, const struct own_address *own)
 {
-	uint64_t hash = ((uint64_t)own->addr.num ^ (uint64_t)(own->addr.num >> 64)) * 0x9e3779b97f4a7c15;
+	/* Who connects, or sends routes, must not be able to aim at one place. */
+	ip6 product = (ip6)((uint64_t)(own->addr.num >> 64) ^ l->seed[0]) * ((uint64_t)own->addr.num ^ l->seed[1]);
+	uint64_t hash = ((uint64_t)(product >> 64) ^ (uint64_t)product) * 0x9e3779b97f4a7c15;
 
 	for (size_t i = hash >> 32;; i++) {
 		struct known *slot = &l->slots[i & (l->room - 1)];
@@ -58,10 +61,11 @@ static struct known *slot_of(const struct learned *l, const struct own_address *
 
 static bool make_room(struct learned *l)
 {
-	struct learned more = { .at = l->at, .room = l->room ? 2 * l->room : 64 };
+	struct learned more = *l;
 
 	if (2 * l->used < l->room)
 		return true;
+	more.room = l->room ? 2 * l->room : 64;
 	more.slots = calloc(more.room, sizeof(*more.slots));
 	for (size_t i = 0; i < l->room && more.slots; i++) {
 		const struct known *of = &l->slots[i];
@@ -190,9 +194,13 @@ static int learn(struct state *state, bool destinations, bool guests, own_wanted
 			     .groups = destinations || asks_destinations(state),
 			     /* or when what waits goes back */
 			     .embedded = state_setting(state, "embedded", 0) ||
-					 state_pending_has(state, PENDING_SETTING, "embedded") > 0 };
-	int err = own_from_routes(&l) ?: own_from_files(&l);
+					 state_pending_has(state, PENDING_SETTING, "embedded") > 0,
+			     .seed = { 0xc2b2ae3d27d4eb4f, 0xd6e8feb86659fd93 } };
+	int err;
 
+	/* Early after the boot there is none, and nobody waits for it. */
+	(void)!getrandom(l.seed, sizeof(l.seed), GRND_NONBLOCK);
+	err = own_from_routes(&l) ?: own_from_files(&l);
 	if (!err) {
 		own_from_fleet(&l, state);
 		if (guests) {

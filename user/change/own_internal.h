@@ -9,6 +9,12 @@
 
 struct nlattr;
 
+struct known {
+	struct addr addr; /* family 0: nothing is here */
+	bool wanted;	  /* the answer, */
+	size_t at;	  /* and 1 + where in `at`; 0: it was only asked about */
+};
+
 struct learned {
 	own_wanted_fn *wanted; /* NULL: all */
 	const void *arg;
@@ -18,13 +24,10 @@ struct learned {
 	bool embedded; /* an IPv6 address is judged by the IPv4 address within, too: then that is needed as well */
 	struct own_address *at;
 	size_t n;
-	/* By a hash of the address: a busy server has connections by the ten thousand, a router as many routes. */
-	struct known {
-		struct addr addr; /* family 0: nothing is here */
-		bool wanted;	  /* the answer, */
-		size_t at;	  /* and 1 + where in `at`; 0: it was only asked about */
-	} * slots;
+	/* By a secret hash of the address: they may come by the ten thousand, as connections and routes do. */
+	struct known *slots;
 	size_t used, room;
+	uint64_t seed[2];
 	const struct state *state;
 	struct ranges ends, ends_before; /* of tunnels that have many: in their tables, and when all was known last */
 	bool tables, cut_off;		 /* there are such tables; not all of one could be read */
