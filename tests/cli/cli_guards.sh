@@ -400,6 +400,30 @@ for i in range(20000):
 	verdicts 45.0.0.7=pass 198.51.100.1=drop
 }
 
+# through FROM WHERE COMMAND: in a session from there it is done, and says once in a day that nobody knows how it comes here.
+through() {
+	rm -f "$XDP_BLOOM_STATE/carried"
+	SSH_CONNECTION="$1 1 10.8.0.1 22" bloom "${@:3}"
+	one_line "this SSH session ($1, $2) comes through a tunnel of a process, whose far end the guard rails do not know: 'xdp-bloom allow ADDRESS' lets it through, whatever is banned"
+	SSH_CONNECTION="$1 1 10.8.0.1 22" bloom "${@:3}"
+	[ ! -s err ] || fail "it is said again: $(cat err)"
+}
+
+# A session whose packets a process of this machine carries, to somebody whom nothing here knows.
+through_a_tunnel() {
+	printf '%s\n' 198.51.100.{1..9} >list
+	printf 'add 198.51.100.20\nload b list\nadd 198.51.100.21\n' >lines
+	through 127.0.0.1 lo add 198.51.100.30
+	through ::1 lo load a list
+	through 127.0.0.1 lo batch lines
+	SSH_CONNECTION='192.0.2.1 1 192.0.2.2 22' bloom add 198.51.100.31
+	[ ! -s err ] || fail "it warns: $(cat err)"
+	ip tuntap add tun0 mode tun 2>why || skip "no tun device can be made here: $(cat why)"
+	ip addr add 10.8.0.1/24 dev tun0
+	ip link set tun0 up
+	through 10.8.0.2 tun0 add 198.51.100.32
+}
+
 # What a process says that its environment is, it may choose: here a terabyte, which nobody reads to its end.
 by_a_liar() {
 	local liar
@@ -1512,4 +1536,4 @@ is_open() {
 	[ "$(xdp_id "$1")" = none ]
 }
 
-run_cases shows_all of_a_long_table of_a_crowd of_many_routes by_a_liar by_three_who_stall what_may_not_be_read what_is_hidden table by_the_service left_out spares_at_boot asked_again asked_when_it_comes said_when_needed spares_beside_a_trial grants_come_back trials_ended trials_ended_beside_others grants_by_lines embedded by_no_chance for_a_while beside_a_trial date_set_beside_a_trial begins_beside_a_trial begins_by_a_grant_on_trial comes_beside_a_trial begins_again_by_a_grant what_goes_back taken_beside_a_trial
+run_cases shows_all of_a_long_table of_a_crowd of_many_routes through_a_tunnel by_a_liar by_three_who_stall what_may_not_be_read what_is_hidden table by_the_service left_out spares_at_boot asked_again asked_when_it_comes said_when_needed spares_beside_a_trial grants_come_back trials_ended trials_ended_beside_others grants_by_lines embedded by_no_chance for_a_while beside_a_trial date_set_beside_a_trial begins_beside_a_trial begins_by_a_grant_on_trial comes_beside_a_trial begins_again_by_a_grant what_goes_back taken_beside_a_trial

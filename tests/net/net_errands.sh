@@ -256,6 +256,13 @@ sessions() {
 		fail "the session of a process above was banned"
 	grep -q "the peer of this SSH session" out || fail "why not: $(cat out)"
 	verdicts 45.0.0.1=drop 45.0.0.2=pass
+	# What is not known of its own the command says itself, once in a day.
+	by_it add 45.0.0.3
+	! grep -q "tunnel" out || fail "another's session: $(cat out)"
+	SSH_CONNECTION='127.0.0.1 50000 127.0.0.1 22' by_us "session comes through a tunnel" add 45.0.0.4
+	is "$(grep -c "comes through a tunnel of a process" out)" 1 "what it says of its session"
+	SSH_CONNECTION='127.0.0.1 50000 127.0.0.1 22' by_it add 45.0.0.5
+	! grep -q "tunnel" out || fail "it is said again: $(cat out)"
 	# A connection that may be a session.
 	ip addr add 45.6.0.1/32 dev lo
 	ip addr add 45.6.0.2/32 dev lo

@@ -22,6 +22,11 @@ static bool due(void)
 	return state_due(state, "word", SECONDS);
 }
 
+static bool is_due(void)
+{
+	return state_is_due(state, "word", SECONDS);
+}
+
 /* As if it had been said then. */
 static void said(int seconds_ago)
 {
@@ -34,17 +39,17 @@ static void now_and_then(void)
 {
 	struct stat st;
 
-	CHECK(due(), "it was never said");
+	CHECK(is_due() && access(path, F_OK) && due(), "it was never said");
 	CHECK(!stat(path, &st) && (st.st_mode & 07777) == 0600, "whoever may write there");
-	CHECK(!due() && !due(), "it was said just now");
+	CHECK(!due() && !due() && !is_due(), "it was said just now");
 	said(SECONDS - 60);
-	CHECK(!due(), "it was said nine minutes ago");
+	CHECK(!due() && !is_due(), "it was said nine minutes ago");
 	said(SECONDS + 1);
-	CHECK(due(), "it was said ten minutes ago");
+	CHECK(is_due() && is_due() && due(), "it was said ten minutes ago");
 	CHECK(!due(), "again");
 	/* The date was set back. */
 	said(-1000);
-	CHECK(due() && !due(), "it will be said");
+	CHECK(is_due() && due() && !due(), "it will be said");
 	unlink(path);
 }
 
@@ -54,15 +59,15 @@ static void not_kept(void)
 	static char nowhere[] = "/nowhere";
 	char other[240];
 
-	CHECK(!mkdir(path, 0700) && due() && due(), "a directory in its place");
+	CHECK(!mkdir(path, 0700) && due() && due() && is_due(), "a directory in its place");
 	rmdir(path);
-	CHECK(!mkfifo(path, 0600) && due() && due(), "a pipe in its place");
+	CHECK(!mkfifo(path, 0600) && due() && due() && is_due(), "a pipe in its place");
 	unlink(path);
 	snprintf(other, sizeof(other), "%s.other", path);
-	CHECK(!symlink(other, path) && due() && due() && access(other, F_OK), "a link in its place");
+	CHECK(!symlink(other, path) && due() && due() && is_due() && access(other, F_OK), "a link in its place");
 	unlink(path);
 	state->directory = nowhere;
-	CHECK(due() && due(), "no directory");
+	CHECK(due() && due() && is_due(), "no directory");
 	state->directory = directory;
 }
 

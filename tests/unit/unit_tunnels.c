@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* With whom WireGuard and IPsec speak, from the kernel's messages: few kernels at hand have these parts. */
 #include <errno.h>
+#include <net/if.h>
 #include <stdio.h>
 
 #include "base/netlink.h"
@@ -8,6 +9,9 @@
 #define netlink_open	   open_given
 #define netlink_dump	   dump_given
 #define netlink_dump_first dump_first_given
+#define netlink_one	   one_given
+#define netlink_kind	   kind_given
+#define if_indextoname	   name_given
 #define nl_close	   close_given
 #define fopen		   file_given
 #define fgets		   line_given
@@ -19,6 +23,10 @@ static int dump_given(struct nl_socket *socket, uint16_t kind, const void *reque
 		      void *arg);
 static int dump_first_given(struct nl_socket *socket, uint16_t kind, const void *request, size_t size, size_t most,
 			    netlink_each_fn *each, void *arg, bool *all);
+static int one_given(struct nl_socket *socket, uint16_t kind, const void *request, size_t size, netlink_each_fn *each,
+		     void *arg);
+static int kind_given(unsigned int ifindex, char kind[NETLINK_KIND_MAX]);
+static char *name_given(unsigned int ifindex, char *name);
 static int close_given(struct nl_socket *socket);
 static FILE *file_given(const char *path, const char *mode);
 static char *line_given(char *line, int size, FILE *file);
@@ -76,6 +84,42 @@ static struct nlmsghdr *message(size_t header)
 	m = nl_put_header(room);
 	nl_put_extra(m, header);
 	return m;
+}
+
+/* To whom there is a way is asked for, and by what kind of link that one is. */
+static const char *way_to, *way_kind;
+
+static int one_given(struct nl_socket *socket, uint16_t kind, const void *request, size_t size, netlink_each_fn *each,
+		     void *arg)
+{
+	const struct rtmsg *way = request;
+	struct addr wanted;
+	struct nlmsghdr *m;
+
+	(void)socket;
+	addr_parse(way_to, strlen(way_to), &wanted);
+	if (kind != RTM_GETROUTE || size != sizeof(*way) + sizeof(struct nlattr) + way->rtm_dst_len / 8u ||
+	    way->rtm_dst_len != addr_width(wanted.family))
+		return -EINVAL;
+	wanted.num ^= own_attr(way->rtm_family, (const struct nlattr *)(way + 1)).num;
+	if (((const struct nlattr *)(way + 1))->nla_type != RTA_DST || wanted.num)
+		return -ENETUNREACH;
+	m = message(sizeof(*way));
+	nl_put_u32(m, RTA_TABLE, 254);
+	nl_put_u32(m, RTA_OIF, 7);
+	each(arg, m);
+	return 0;
+}
+
+static int kind_given(unsigned int ifindex, char kind[NETLINK_KIND_MAX])
+{
+	snprintf(kind, NETLINK_KIND_MAX, "%s", way_kind);
+	return ifindex == 7 && !fails ? 0 : -ENODEV;
+}
+
+static char *name_given(unsigned int ifindex, char *name)
+{
+	return ifindex == 7 ? strcpy(name, "tun0") : NULL;
 }
 
 static void put_peer(struct nlmsghdr *m, const void *endpoint, size_t size)
@@ -498,6 +542,38 @@ static void refused(void)
 		}
 }
 
+/* Of these the kernel does not know where they lead. */
+static void of_processes(void)
+{
+	static const struct {
+		const char *to, *kind;
+		bool is;
+	} each[] = {
+		{ "10.8.0.2", "tun", true },   { "2001:db8::2", "tun", true }, { "10.8.0.2", "ovpn", true },
+		{ "10.8.0.2", "veth", false }, { "10.8.0.2", "", false },      { "10.8.0.2", "wireguard", false },
+		{ "10.8.0.2", "tap", false }, /* a guest's of this machine */
+	};
+	char name[IF_NAMESIZE] = "";
+	struct addr to;
+
+	fails_at = fails = 0;
+	for (size_t i = 0; i < sizeof(each) / sizeof(each[0]); i++) {
+		way_to = each[i].to;
+		way_kind = each[i].kind;
+		addr_parse(way_to, strlen(way_to), &to);
+		CHECK(own_leaves_by_process(to, name) == each[i].is && !strcmp(name, "tun0") && opened == closed,
+		      "%s by '%s', of kind %s", way_to, name, way_kind);
+	}
+	way_kind = "tun";
+	to.num++;
+	CHECK(!own_leaves_by_process(to, name), "there is no way");
+	to.num--;
+	CHECK(own_leaves_by_process(to, name), "there is one");
+	fails = -EPERM;
+	CHECK(!own_leaves_by_process(to, name), "that could not be asked");
+	fails = 0;
+}
+
 static void first_error_stays(void)
 {
 	struct learned l = { .err = -ENOMEM };
@@ -511,10 +587,11 @@ static void first_error_stays(void)
 int main(void)
 {
 	static const struct ktap_case run[] = {
-		{ "the peers of WireGuard", wireguard }, { "the ends of IPsec", ipsec },
-		{ "of many sockets", many_sockets },	 { "tunnels with many ends", many_ends },
-		{ "far ends stay", far_ends_stay },	 { "many long tables", long_tables },
-		{ "what is refused", refused },		 { "the first error stays", first_error_stays },
+		{ "the peers of WireGuard", wireguard },  { "the ends of IPsec", ipsec },
+		{ "of many sockets", many_sockets },	  { "tunnels with many ends", many_ends },
+		{ "far ends stay", far_ends_stay },	  { "many long tables", long_tables },
+		{ "what is refused", refused },		  { "the first error stays", first_error_stays },
+		{ "tunnels of processes", of_processes },
 	};
 
 	return ktap_run(run, sizeof(run) / sizeof(*run));

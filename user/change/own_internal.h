@@ -3,6 +3,8 @@
 #ifndef CHANGE_OWN_INTERNAL_H
 #define CHANGE_OWN_INTERNAL_H
 
+#include <net/if.h>
+
 #include "base/log.h"
 #include "change/own_addresses.h"
 #include "sets/ranges.h"
@@ -51,6 +53,8 @@ void own_from_xfrm(struct learned *l);
 /* The other ends of an interface that has many: of VXLAN, and of GRE. */
 void own_from_forwarding(struct learned *l, unsigned int index, const char *name);
 void own_from_neighbours(struct learned *l, unsigned int index, const char *name);
+/* Does a tunnel lead to it that a process holds, by this interface? Where it leads, the kernel does not know. */
+bool own_leaves_by_process(struct addr addr, char name[IF_NAMESIZE]);
 /* When all links were asked. Is one of those before in no table? Then all links are asked once more; */
 bool own_ends_missed(struct learned *l);
 /* and those that are known then are kept. Where a table was cut off, those before are among them. */

@@ -27,7 +27,8 @@
 
 static const char ssh_is[] = "the peer of this SSH session", others_is[] = "the peer of an SSH session",
 		  login_is[] = "somebody who is logged in", guest_is[] = "somebody who is connected",
-		  clock_is[] = "a time server in use", resolver_is[] = "a name server in use", bgp_is[] = "a BGP peer";
+		  clock_is[] = "a time server in use", resolver_is[] = "a name server in use", bgp_is[] = "a BGP peer",
+		  ssh_server_is[] = "an SSH server in use";
 
 struct connection {
 	struct addr peer, local;
@@ -44,11 +45,14 @@ struct people {
 	size_t n;
 	bool udp, sessions;	/* what is asked about now */
 	bool cut_off, more_ssh; /* not all servers and guests were seen; not all that may be SSH sessions */
+	bool reaches;		/* an SSH server, by which sessions may come back */
 };
 
 /* That some environments may not be read is so for long, and is said so often. */
 #define UNSEEN_SECONDS 600
 static int64_t unseen_again;
+/* So is what carries a session. */
+#define CARRIED_SECONDS 86400
 
 /* From here on users are people: what they connect to is not what the machine needs. sshd's sockets are root's. */
 #define PEOPLE 1000
@@ -69,6 +73,9 @@ static const char *server_of(const struct people *p, const struct inet_diag_msg 
 	/* Who comes to us says by that nothing of who he is. */
 	if (port == 179 && !p->udp)
 		return bgp_is;
+	/* As `ssh -R` is that brings sessions from a jump host. Who is no root may be told whom to ask. */
+	if (port == 22 && !p->udp && !m->idiag_uid)
+		return ssh_server_is;
 	return port == 53 || port == 853 ? resolver_is : port == 123 && p->udp ? clock_is : NULL;
 }
 
@@ -87,13 +94,13 @@ static void on_socket(void *arg, const struct nlmsghdr *message)
 	c.device = m->id.idiag_if;
 	addr_unmap(&c.peer);
 	addr_unmap(&c.local);
-	if (!c.peer.family || !own_wanted(p->l, c.peer))
+	if (!p->sessions)
+		c.server_is = server_of(p, m, c.peer_port);
+	if (!c.peer.family || (!own_wanted(p->l, c.peer) && c.server_is != ssh_server_is))
 		return;
 	if (p->sessions)
 		c.ssh = !m->idiag_uid && !p->named[c.port];
-	else
-		c.server_is = server_of(p, m, c.peer_port);
-	if (!p->sessions && !p->udp && p->named[c.port])
+	else if (!p->udp && p->named[c.port])
 		own_learn(p->l, c.peer, guest_is, "TCP port %u", c.port);
 	if ((c.server_is || c.ssh) && take(p, &c) && !p->l->err)
 		p->l->err = -ENOMEM;
@@ -165,7 +172,7 @@ static void begin(struct shown *s)
 /* Servers, and guests of the ports that are named. Where these are too many, sockets of all ports are shown. */
 static void show_peers(struct shown *s, const struct people *p)
 {
-	static const unsigned int servers[] = { 53, 853, 123, 179 };
+	static const unsigned int servers[] = { 53, 853, 123, 179, 22 };
 	size_t n = sizeof(servers) / sizeof(servers[0]);
 
 	begin(s);
@@ -271,14 +278,16 @@ static bool has_one(const struct people *p, const struct connection *c, uint8_t 
  * what has a packet from nowhere. People may listen, at another address, at the port that the system asks from: by that
  * nobody comes to it.
  */
-static void learn_servers(const struct people *p)
+static void learn_servers(struct people *p)
 {
 	for (size_t i = 0; i < p->n; i++) {
 		const struct connection *c = &p->at[i];
 		struct connection any = { .local = c->local, .port = c->port, .device = c->device, .udp = c->udp };
 
-		if (c->server_is && !has_one(p, &any, c->udp ? TCP_CLOSE : TCP_LISTEN, PEOPLE))
-			own_learn(p->l, c->peer, c->server_is, "a socket to its port %u", c->peer_port);
+		if (!c->server_is || has_one(p, &any, c->udp ? TCP_CLOSE : TCP_LISTEN, PEOPLE))
+			continue;
+		p->reaches = p->reaches || c->server_is == ssh_server_is;
+		own_learn(p->l, c->peer, c->server_is, "a socket to its port %u", c->peer_port);
 	}
 }
 
@@ -318,13 +327,39 @@ static struct addr first_word(const char *text)
 	return addr;
 }
 
-static void ask_ancestors(struct learned *l)
+static bool is_loopback(struct addr addr)
+{
+	return addr.family == 4 ? addr.num >> 24 == 127 : addr.num == 1;
+}
+
+/*
+ * A process carries it, and with whom that one speaks, nothing here knows. Said by the command itself: one that is done
+ * for it may yet be declined, and what it says is lost.
+ */
+static void say_tunnel(const struct people *p, const struct state *state, struct addr peer)
+{
+	char name[IF_NAMESIZE] = "lo", text[PREFIX_TEXT_MAX];
+
+	if (!peer.family || log_settings.kept || log_settings.quiet ||
+	    !state_is_due(state, STATE_CARRIED, CARRIED_SECONDS) ||
+	    (is_loopback(peer) ? p->reaches : !own_leaves_by_process(peer, name)))
+		return;
+	if (errand.here)
+		p->l->err = p->l->err ?: errand_decline("its SSH session comes through a tunnel");
+	else if (state_due(state, STATE_CARRIED, CARRIED_SECONDS))
+		warn("this SSH session (%s, %s) comes through a tunnel of a process, whose far end the guard rails do not know:"
+		     " 'xdp-bloom allow ADDRESS' lets it through, whatever is banned",
+		     prefix_text(text, peer, -1), name);
+}
+
+static void ask_ancestors(const struct people *p, const struct state *state)
 {
 	char text[SSH_TEXT_MAX];
 	int pid = errand.here ? errand.ssh_pid : own_session(text);
-	const char *session = errand.here ? errand.ssh : text;
+	struct addr peer = first_word(errand.here ? errand.ssh : text);
 
-	own_learn(l, first_word(session), ssh_is, "environment of process %d", pid);
+	own_learn(p->l, peer, ssh_is, "environment of process %d", pid);
+	say_tunnel(p, state, peer);
 }
 
 /* The processes of a session may live on in screen or tmux: its connection must be there, too. */
@@ -426,7 +461,7 @@ void own_from_people(struct learned *l, struct state *state)
 	err = err ?: ask_sockets(&p);
 	if (err && !l->err)
 		l->err = because(err, "the guard rails cannot ask who is connected: %s", reason(err));
-	ask_ancestors(l);
+	ask_ancestors(&p, state);
 	ask_utmp(l);
 	if (!l->err)
 		l->err = ask_processes(&p, state);

@@ -168,6 +168,42 @@ void own_from_xfrm(struct learned *l)
 	end(l, err, "IPsec");
 }
 
+/* --- Tunnels of processes: OpenVPN's and others' that write to a tun device --- */
+
+static void on_way(void *arg, const struct nlmsghdr *message)
+{
+	const struct nlattr *at;
+
+	nl_each (at, message, sizeof(struct rtmsg))
+		if (nl_attr_type(at) == RTA_OIF)
+			*(unsigned int *)arg = nl_attr_u32(at);
+}
+
+bool own_leaves_by_process(struct addr addr, char name[IF_NAMESIZE])
+{
+	size_t n = addr_width(addr.family) / 8;
+	struct {
+		struct rtmsg header;
+		struct nlattr at;
+		unsigned char to[16];
+	} way = { { .rtm_family = addr.family == 4 ? AF_INET : AF_INET6, .rtm_dst_len = (unsigned char)(8 * n) },
+		  { (uint16_t)(sizeof(way.at) + n), RTA_DST },
+		  { 0 } };
+	char kind[NETLINK_KIND_MAX] = "";
+	struct nl_socket *socket;
+	unsigned int index = 0;
+
+	for (size_t i = 0; i < n; i++)
+		way.to[i] = (unsigned char)(addr.num >> 8 * (n - 1 - i));
+	if (netlink_open(&socket, NETLINK_ROUTE, 0, 0))
+		return false;
+	netlink_one(socket, RTM_GETROUTE, &way, sizeof(way) - sizeof(way.to) + n, on_way, &index);
+	nl_close(socket);
+	/* The kernel carries OpenVPN's packets itself where it can, between ends that the process tells it. */
+	return index && if_indextoname(index, name) && !netlink_kind(index, kind) &&
+	       (!strcmp(kind, "tun") || !strncmp(kind, "ovpn", 4));
+}
+
 /* --- Tunnels with many ends: the kernel has a table of each, a neighbour a line --- */
 
 static void learn_end(const struct device *d, const struct nlattr *at, const char *table)

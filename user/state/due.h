@@ -12,5 +12,7 @@ struct state;
  * the file that remembers it. Where that cannot be kept it is always due.
  */
 bool state_due(const struct state *state, const char *name, int seconds);
+/* Would it be? For whoever may yet leave it to another to say it. */
+bool state_is_due(const struct state *state, const char *name, int seconds);
 
 #endif
