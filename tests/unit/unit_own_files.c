@@ -78,6 +78,8 @@ static int file_given(const char *path, int flags)
 		abort();
 	if (!strcmp(path, "/etc/resolv.conf"))
 		return text_given("nameserver 192.0.2.1\n");
+	if (!strcmp(path, "/run/named"))
+		return text_given("nameserver 192.0.2.4\n");
 	if (resolver && !strcmp(path, resolver))
 		return text_given(forwards);
 	if (!strncmp(path, SESSIONS, strlen(SESSIONS)) && !strstr(path, ".ref"))
@@ -139,6 +141,22 @@ static void of_too_many(void)
 	knows_ours("");
 }
 
+static void asks(const char *path, const char *text, const char *where)
+{
+	char said[OWN_TEXT_MAX] = "", wanted[OWN_TEXT_MAX];
+	struct learned l = { 0 };
+
+	sessions = 0;
+	resolver = path;
+	forwards = text;
+	own_from_files(&l);
+	snprintf(wanted, sizeof(wanted), "a name server in use (%s)", where);
+	CHECK(l.n == 2 && l.at[1].addr.num == 0xc0000204 && !l.at[1].guest && !strcmp(own_text(said, &l.at[1]), wanted),
+	      "%s: %zu are known, '%s'", path, l.n, said);
+	free(l.slots);
+	free(l.at);
+}
+
 /* Whom a resolver on this machine asks, whichever it is, is root's word. */
 static void of_resolvers(void)
 {
@@ -161,21 +179,14 @@ static void of_resolvers(void)
 		{ "/var/resolv.conf.d/resolv.conf.auto", "# Interface wan\nnameserver 192.0.2.4\n" },
 	};
 
-	sessions = 0;
-	for (size_t i = 0; i < sizeof(each) / sizeof(each[0]); i++) {
-		char text[OWN_TEXT_MAX] = "", wanted[OWN_TEXT_MAX];
-		struct learned l = { 0 };
-
-		resolver = each[i].path;
-		forwards = each[i].text;
-		own_from_files(&l);
-		snprintf(wanted, sizeof(wanted), "a name server in use (%s)", resolver);
-		CHECK(l.n == 2 && l.at[1].addr.num == 0xc0000204 && !l.at[1].guest &&
-			      !strcmp(own_text(text, &l.at[1]), wanted),
-		      "%s: %zu are known, '%s'", resolver, l.n, text);
-		free(l.slots);
-		free(l.at);
-	}
+	for (size_t i = 0; i < sizeof(each) / sizeof(each[0]); i++)
+		asks(each[i].path, each[i].text, each[i].path);
+	/* dnsmasq may be told to read another file. */
+	asks("/etc/dnsmasq.conf", "server=192.0.2.4\nresolv-file=\nresolv-file=run/x\n#resolv-file=/run/named\n",
+	     "/etc/dnsmasq.conf");
+	asks("/etc/dnsmasq.conf", "port=53\nresolv-file=/run/none\n resolv-file = /run/named # x\nport=5\n",
+	     "/run/named");
+	asks("/etc/dnsmasq.conf", "resolv-file=/run/named", "/run/named");
 	resolver = NULL;
 }
 

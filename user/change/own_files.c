@@ -114,12 +114,16 @@ static long long age_of(int fd, long long now)
 	return fstat(fd, &is) ? 0 : now - is.st_mtime;
 }
 
+static void read_named(struct learned *l, const char *at, const char *end, long long now);
+
 static void read_file(struct learned *l, const struct source *source, const char *path, long long now)
 {
 	/* A named pipe must not make us wait. */
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	static char text[TEXT_MAX], lease[OWN_LEASE_TEXT_MAX];
-	ssize_t got = fd < 0 ? -1 : read(fd, text, sizeof(text));
+	/* One that names another is read on behind that. */
+	static char texts[2][TEXT_MAX], lease[OWN_LEASE_TEXT_MAX];
+	char *text = texts[source->format == OWN_DNSMASQ];
+	ssize_t got = fd < 0 ? -1 : read(fd, text, TEXT_MAX);
 	struct text from = { l, path };
 
 	if (got >= 0 && source->format == OWN_DHCPCD)
@@ -130,6 +134,23 @@ static void read_file(struct learned *l, const struct source *source, const char
 	else if (fd < 0 || (errno != EISDIR && errno != EAGAIN))
 		missing(l, path);
 	close_fd(fd);
+	if (got > 0 && source->format == OWN_DNSMASQ)
+		read_named(l, text, text + got, now);
+}
+
+/* dnsmasq asks whom resolv.conf names, or another file of that form: "resolv-file=/run/resolv.dnsmasq". */
+static void read_named(struct learned *l, const char *at, const char *end, long long now)
+{
+	static const struct source named = { OWN_RESOLV, NULL, NULL };
+	char line[NAME_MAX + 64], path[NAME_MAX + 1];
+
+	for (; at < end; at += strcspn(line, "\n") + 1) {
+		size_t n = (size_t)(end - at) < sizeof(line) ? (size_t)(end - at) : sizeof(line) - 1;
+
+		snprintf(line, sizeof(line), "%.*s", (int)n, at);
+		if (sscanf(line, " resolv-file = %255[^ \t\r\n]", path) == 1 && *path == '/')
+			read_file(l, &named, path, now);
+	}
 }
 
 static bool ends_in(const char *name, const char *ending)
