@@ -53,10 +53,10 @@ needs() {
 		45.9.0.1|the peer of this SSH session (environment of process
 		45.0.0.9|the peer of an SSH session (environment of process
 		45.0.0.10|somebody who is connected (TCP port 8443)
-		45.9.2.1|somebody who is logged in (/var/run/utmp, pts/7)
-		2001:db8:9:2::|somebody who is logged in (/var/run/utmp, pts/4)
-		2001:db8::9:3:0:0|somebody who is logged in (/var/run/utmp, pts/5)
-		2001:db8::9:4|somebody who is logged in (/var/run/utmp, pts/6)
+		45.9.2.1|somebody who is logged in (/var/run/utmp, :7)
+		2001:db8:9:2::|somebody who is logged in (/var/run/utmp, :4)
+		2001:db8::9:3:0:0|somebody who is logged in (/var/run/utmp, :5)
+		2001:db8::9:4|somebody who is logged in (/var/run/utmp, :6)
 		45.9.3.1|somebody who is logged in (/run/systemd/sessions/5)
 		45.10.0.1|the server of a feed (list 'kept')
 		45.10.0.2|the CrowdSec agent (follow crowdsec)
@@ -123,12 +123,14 @@ files() {
 		                       else socket.inet_aton(address) + bytes(12))
 
 		with open("/run/utmp", "wb") as file:
-		    file.write(record(7, int(sys.argv[1]), b"pts/7", "45.9.2.1"))
-		    file.write(record(7, int(sys.argv[1]), b"pts/4", "2001:db8:9:2::"))
-		    file.write(record(7, int(sys.argv[1]), b"pts/5", "2001:db8::9:3:0:0"))
-		    file.write(record(7, int(sys.argv[1]), b"pts/6", "2001:db8::9:4"))
-		    file.write(record(8, int(sys.argv[1]), b"pts/8", "45.9.2.2"))
-		    file.write(record(7, 2 ** 22 + 1, b"pts/9", "45.9.2.3"))
+		    file.write(record(7, int(sys.argv[1]), b":7", "45.9.2.1"))
+		    file.write(record(7, int(sys.argv[1]), b":4", "2001:db8:9:2::"))
+		    file.write(record(7, int(sys.argv[1]), b":5", "2001:db8::9:3:0:0"))
+		    file.write(record(7, int(sys.argv[1]), b":6", "2001:db8::9:4"))
+		    file.write(record(8, int(sys.argv[1]), b":8", "45.9.2.2"))
+		    file.write(record(7, 2 ** 22 + 1, b":9", "45.9.2.3"))
+		    # As any user may write it.
+		    file.write(record(7, int(sys.argv[1]), b"pts/7", "45.9.2.4"))
 	PYTHON
 }
 
@@ -273,7 +275,7 @@ shows_all() {
 		grep -qE "^$address +no +" out || fail "guards does not know $address: $(cat out)"
 		grep -F "$what" out | grep -q "^$address " || fail "guards does not say of $address: $what ($(grep "^$address" out))"
 	done <wanted
-	for address in 45.0.0.11 45.0.0.12 45.4.0.9 45.8.0.8 45.8.0.6 45.7.0.{7,8,9,11} 45.0.0.77 45.10.0.7 45.10.0.8 45.9.2.2 45.9.2.3 127.0.0.53; do
+	for address in 45.0.0.11 45.0.0.12 45.4.0.9 45.8.0.8 45.8.0.6 45.7.0.{7,8,9,11} 45.0.0.77 45.10.0.7 45.10.0.8 45.9.2.2 45.9.2.3 45.9.2.4 127.0.0.53; do
 		! grep -q "^$address " out || fail "$address is nobody's need: $(grep "^$address " out)"
 	done
 	! grep -q '^45\.0\.0\.1 .*feed' out || fail "an address of this machine is another's"
@@ -449,6 +451,34 @@ signal.pause()' >liar.said &
 	is "$(head -c 1000000 /proc/$liar/environ | wc -c)" 1000000 "what there is of it"
 	bloom add 45.0.0.11
 	bloom guards
+}
+
+# By utempter any user has rows in utmp, with what text he likes, of as many ptys as he likes: he speaks for few.
+of_many_ptys() {
+	mount -t tmpfs tmpfs /run
+	python3 - $$ <<-'PYTHON' >ptys.said &
+		import os, pty, signal, struct, sys
+
+		os.seteuid(60001)
+		kept = [pty.openpty() for _ in range(40)]
+		os.seteuid(0)
+		with open("/run/utmp", "wb") as file:
+		    for i, (_, terminal) in enumerate(kept):
+		        host = "45.17.%d.%d%s" % (i % 2, i // 2, " via mosh [7]" if i % 2 else "")
+		        file.write(struct.pack("=hxxi32s4s32s256shhiii16s20x", 7, int(sys.argv[1]), os.ttyname(terminal)[5:].encode(),
+		                               b"7", b"nobody", host.encode(), 0, 0, 0, 0, 0, bytes(16)))
+		print("written", flush=True)
+		signal.pause()
+	PYTHON
+	wait_until "what is logged in" grep -qs written ptys.said
+	bloom guards
+	is "$(grep -c 'somebody who is logged in' out)" 8 "of how many he is believed: $(cat out)"
+	one_line "a login from 45.17.1.8 does not count: in /var/run/utmp user 60001 has logins from more than 8 addresses"
+	! grep '^45\.17\.0\..*logged in' out || fail "who is not connected is logged in"
+	printf '45.17.0.%d\n' {0..19} | bloom add -
+	[ ! -s err ] || fail "it warns: $(cat err)"
+	printf '45.17.1.%d\n' {8..19} | bloom add -
+	expect 2 "$XDP_BLOOM" add 45.17.1.7
 }
 
 # stall USER...: a process of each whose environment nobody can read to its end.
@@ -1536,4 +1566,4 @@ is_open() {
 	[ "$(xdp_id "$1")" = none ]
 }
 
-run_cases shows_all of_a_long_table of_a_crowd of_many_routes through_a_tunnel by_a_liar by_three_who_stall what_may_not_be_read what_is_hidden table by_the_service left_out spares_at_boot asked_again asked_when_it_comes said_when_needed spares_beside_a_trial grants_come_back trials_ended trials_ended_beside_others grants_by_lines embedded by_no_chance for_a_while beside_a_trial date_set_beside_a_trial begins_beside_a_trial begins_by_a_grant_on_trial comes_beside_a_trial begins_again_by_a_grant what_goes_back taken_beside_a_trial
+run_cases shows_all of_many_ptys of_a_long_table of_a_crowd of_many_routes through_a_tunnel by_a_liar by_three_who_stall what_may_not_be_read what_is_hidden table by_the_service left_out spares_at_boot asked_again asked_when_it_comes said_when_needed spares_beside_a_trial grants_come_back trials_ended trials_ended_beside_others grants_by_lines embedded by_no_chance for_a_while beside_a_trial date_set_beside_a_trial begins_beside_a_trial begins_by_a_grant_on_trial comes_beside_a_trial begins_again_by_a_grant what_goes_back taken_beside_a_trial

@@ -333,11 +333,15 @@ static int proc_given(const char *path, int flags)
 	return strncmp(path, "/proc/", 6) || !(flags & O_CLOEXEC) ? -1 : open(given, flags);
 }
 
-/* Whose a process is says its number: 1 of 701, 2 of 702. */
+/* Whose a process is says its number: 1 of 701, 2 of 702; so do those of terminals, of which one is gone. */
 static int stat_given(const char *path, struct stat *st)
 {
 	char given[128];
 
+	if (!strncmp(path, "/dev/pts/", 9)) {
+		*st = (struct stat){ .st_uid = (uid_t)atoi(path + 9) % 100 };
+		return strcmp(path, "/dev/pts/901") ? 0 : -1;
+	}
 	snprintf(given, sizeof(given), "%s%s", proc, path + strlen("/proc"));
 	if (strncmp(path, "/proc/", 6) || lstat(given, st))
 		return -1;
@@ -369,12 +373,13 @@ static int kill_given(pid_t pid, int signal)
 }
 
 static bool due = true;
+static const char *due_name = STATE_UNSEEN;
 
 static bool due_given(const struct state *state, const char *name, int seconds)
 {
 	bool is = due;
 
-	if (!strcmp(name, STATE_UNSEEN))
+	if (!strcmp(name, due_name))
 		return !state && seconds == 600 && due;
 	due = false;
 	return is_due_given(state, name, seconds) || is;
@@ -975,6 +980,14 @@ static void ancestors(void)
 		remove_process(pid);
 }
 
+#define OTHER_LOGINS                                                                            \
+	"192.0.2.41 somebody who is logged in (" LOGINS ", :10)\n"                              \
+	"2001:db8::40 somebody who is logged in (" LOGINS ", web console)\n"                    \
+	"2001:db8::41 somebody who is logged in (" LOGINS ", :12)\n"                            \
+	"192.0.2.45 somebody who is logged in (" LOGINS ", a-line-of-thirty-two-characters.)\n" \
+	"2001:db8:1:: somebody who is logged in (" LOGINS ", :15)\n"                            \
+	"::1:0:0 somebody who is logged in (" LOGINS ", :16)\n"
+
 static void logins(void)
 {
 	char path[96];
@@ -985,25 +998,41 @@ static void logins(void)
 	file = fopen(path, "we");
 	if (!file)
 		return (void)CHECK(false, "%s cannot be written", path);
-	put_login(file, USER_PROCESS, 10, "pts/0", "192.0.2.40", "192.0.2.41");
-	put_login(file, USER_PROCESS, 10, "pts/1", "192.0.2.42 via mosh [123]", NULL);
-	put_login(file, USER_PROCESS, 10, "pts/2", "2001:db8::40%eth0", NULL);
-	put_login(file, USER_PROCESS, 10, "pts/3", "elsewhere.example", "2001:db8::41");
-	put_login(file, USER_PROCESS, 7, "pts/4", "192.0.2.43", NULL); /* gone */
-	put_login(file, DEAD_PROCESS, 10, "pts/5", "192.0.2.44", NULL);
+	/* What is no pty no user has written. */
+	put_login(file, USER_PROCESS, 10, ":10", "192.0.2.40", "192.0.2.41");
+	put_login(file, USER_PROCESS, 10, "web console", "2001:db8::40%eth0", NULL);
+	put_login(file, USER_PROCESS, 10, ":12", "elsewhere.example", "2001:db8::41");
+	put_login(file, USER_PROCESS, 7, ":13", "192.0.2.43", NULL); /* gone */
+	put_login(file, DEAD_PROCESS, 10, ":14", "192.0.2.44", NULL);
 	put_login(file, USER_PROCESS, 10, "tty1", "", NULL);
 	put_login(file, USER_PROCESS, 10, "a-line-of-thirty-two-characters.", "192.0.2.45", NULL);
-	put_login(file, USER_PROCESS, 10, "pts/6", "x", "2001:db8:1::");
-	put_login(file, USER_PROCESS, 10, "pts/7", "x", "0:0:0:0:0:1::");
+	put_login(file, USER_PROCESS, 10, ":15", "x", "2001:db8:1::");
+	put_login(file, USER_PROCESS, 10, ":16", "x", "0:0:0:0:0:1::");
+	/* Of sshd's there is a connection. */
+	put_login(file, USER_PROCESS, 10, "pts/0", "192.0.2.1", NULL);
+	put_login(file, USER_PROCESS, 10, "pts/1", "::ffff:192.0.2.2", NULL);
+	put_login(file, USER_PROCESS, 10, "pts/2", "a.name", "2001:db8::1");
+	put_login(file, USER_PROCESS, 10, "pts/3", "192.0.2.46", NULL);
+	put_login(file, USER_PROCESS, 10, "pts/4", "192.0.2.4", NULL); /* to another server */
+	put_login(file, USER_PROCESS, 10, "pts/5", "192.0.2.42 via mosh [123]", NULL);
+	put_login(file, USER_PROCESS, 10, "pts/901", "192.0.2.47 via mosh [123]", NULL);
 	fwrite("cut off", 7, 1, file);
 	fclose(file);
-	learns("192.0.2.41 somebody who is logged in (" LOGINS ", pts/0)\n"
-	       "192.0.2.42 somebody who is logged in (" LOGINS ", pts/1)\n"
-	       "2001:db8::40 somebody who is logged in (" LOGINS ", pts/2)\n"
-	       "2001:db8::41 somebody who is logged in (" LOGINS ", pts/3)\n"
-	       "192.0.2.45 somebody who is logged in (" LOGINS ", a-line-of-thirty-two-characters.)\n"
-	       "2001:db8:1:: somebody who is logged in (" LOGINS ", pts/6)\n"
-	       "::1:0:0 somebody who is logged in (" LOGINS ", pts/7)\n",
+	sockets = many;
+	n_sockets = 5;
+	learns(OTHER_LOGINS "192.0.2.1 somebody who is logged in (" LOGINS ", pts/0)\n"
+			    "192.0.2.2 somebody who is logged in (" LOGINS ", pts/1)\n"
+			    "2001:db8::1 somebody who is logged in (" LOGINS ", pts/2)\n"
+			    "192.0.2.42 somebody who is logged in (" LOGINS ", pts/5)\n",
+	       NULL, (struct learned){ 0 });
+	/* Where nobody knows of connections, that is taken from users, too. */
+	fails = -ENOENT;
+	learns(OTHER_LOGINS "192.0.2.1 somebody who is logged in (" LOGINS ", pts/0)\n"
+			    "192.0.2.2 somebody who is logged in (" LOGINS ", pts/1)\n"
+			    "2001:db8::1 somebody who is logged in (" LOGINS ", pts/2)\n"
+			    "192.0.2.46 somebody who is logged in (" LOGINS ", pts/3)\n"
+			    "192.0.2.4 somebody who is logged in (" LOGINS ", pts/4)\n"
+			    "192.0.2.42 somebody who is logged in (" LOGINS ", pts/5)\n",
 	       NULL, (struct learned){ 0 });
 	unlink(path);
 }
@@ -1098,6 +1127,56 @@ static void jump_hosts(void)
 	remove_process(700);
 }
 
+#define NOT_COUNTED "xdp-bloom: a login from 203.0.113.9 does not count: in " LOGINS " user 1"
+
+/* By utempter a user says what he likes, and hides nobody who is another's. */
+static void many_words(void)
+{
+	const unsigned int ninth = 0xcb007109, second = 0xcb007102;
+	char path[96], line[16], host[64];
+	FILE *file;
+
+	n_sockets = 0;
+	snprintf(path, sizeof(path), "%s/utmp", proc);
+	file = fopen(path, "we");
+	if (!file)
+		return (void)CHECK(false, "%s cannot be written", path);
+	for (int i = 0; i < 24; i++) {
+		snprintf(line, sizeof(line), "pts/%d", 101 + 100 * i);
+		snprintf(host, sizeof(host), "203.0.113.%d via mosh [10]", 1 + i / 2);
+		put_login(file, USER_PROCESS, 10, line, host, NULL);
+	}
+	put_login(file, USER_PROCESS, 10, "pts/2", "203.0.113.12 via mosh [10]", NULL);
+	fclose(file);
+	unheard_again = 0;
+	for (int kept = 0; kept < 4; kept++) {
+		log_settings.kept = kept;
+		unheard_again = kept == 1 ? unheard_again : 0;
+		due = kept != 2;
+		due_name = STATE_UNHEARD;
+		learns_in_time("203.0.113.1 somebody who is logged in (" LOGINS ", pts/101)\n"
+			       "203.0.113.2 somebody who is logged in (" LOGINS ", pts/301)\n"
+			       "203.0.113.3 somebody who is logged in (" LOGINS ", pts/501)\n"
+			       "203.0.113.4 somebody who is logged in (" LOGINS ", pts/701)\n"
+			       "203.0.113.5 somebody who is logged in (" LOGINS ", pts/1001)\n"
+			       "203.0.113.6 somebody who is logged in (" LOGINS ", pts/1101)\n"
+			       "203.0.113.7 somebody who is logged in (" LOGINS ", pts/1301)\n"
+			       "203.0.113.8 somebody who is logged in (" LOGINS ", pts/1501)\n"
+			       "203.0.113.12 somebody who is logged in (" LOGINS ", pts/2)\n",
+			       kept == 0 || kept == 3 ? NOT_COUNTED : NULL);
+	}
+	log_settings.kept = false;
+	/* He who is asked about alone counts no more for that; and of whom nobody asked nothing is said. */
+	unheard_again = 0;
+	learns("", NULL, (struct learned){ .wanted = is_no_other, .arg = &ninth });
+	unheard_again = 0;
+	learns("203.0.113.2 somebody who is logged in (" LOGINS ", pts/301)\n", NULL,
+	       (struct learned){ .wanted = is_no_other, .arg = &second });
+	CHECK(!unheard_again, "what nobody asked about is said");
+	due_name = STATE_UNSEEN;
+	unlink(path);
+}
+
 /* Only what is asked for is looked at. */
 static void wanted(void)
 {
@@ -1162,6 +1241,7 @@ int main(void)
 		{ "what is not shown", hidden_from_us },
 		{ "our own session", ancestors },
 		{ "who is logged in", logins },
+		{ "who says that he is logged in", many_words },
 		{ "who is asked for", wanted },
 		{ "a session through a tunnel", tunnels },
 		{ "where root is connected by SSH", jump_hosts },

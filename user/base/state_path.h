@@ -33,6 +33,7 @@
 #define STATE_NETWORKS	     "networks"
 #define STATE_UNSEEN	     "unseen"  /* when it was said last that sessions may not be known */
 #define STATE_CARRIED	     "carried" /* when it was said last that a tunnel carries a session */
+#define STATE_UNHEARD	     "unheard" /* and that not all who are logged in count */
 #define STATE_TUNNELS	     "tunnels" /* their far ends, when all could be asked for last */
 #define STATE_WORKSHOP	     "recovering"
 #define STATE_RESERVE	     "reserve" /* room on the disk */
@@ -44,8 +45,8 @@
 		STATE_ANNOUNCES_LOCK, STATE_HISTORY, STATE_EVENTS, STATE_FAILED, STATE_EVENTS_OLD, STATE_IMAGE,       \
 		STATE_FLEET, STATE_FLEET ".", STATE_AGENT, STATE_AGENT ".", STATE_LEARNED, STATE_LEARNED ".",         \
 		STATE_LINES, STATE_LINES ".", STATE_LISTEN, STATE_LISTEN ".", STATE_NEEDS, STATE_NEEDS ".",           \
-		STATE_NETWORKS, STATE_NETWORKS ".", STATE_UNSEEN, STATE_CARRIED, STATE_UNTOLD, STATE_UNTOLD ".",      \
-		STATE_TUNNELS, STATE_TUNNELS ".", STATE_WORKSHOP, STATE_RESERVE, STATE_RESERVE "."
+		STATE_NETWORKS, STATE_NETWORKS ".", STATE_UNSEEN, STATE_CARRIED, STATE_UNHEARD, STATE_UNTOLD,         \
+		STATE_UNTOLD ".", STATE_TUNNELS, STATE_TUNNELS ".", STATE_WORKSHOP, STATE_RESERVE, STATE_RESERVE "."
 
 #define STATE_PATH_MAX PATH_MAX
 

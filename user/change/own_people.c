@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -20,6 +21,7 @@
 #include "base/netlink.h"
 #include "base/rights.h"
 #include "base/state_path.h"
+#include "base/users.h"
 #include "change/own_internal.h"
 #include "change/own_utmp.h"
 #include "state/due.h"
@@ -37,6 +39,12 @@ struct connection {
 	const char *server_is; /* NULL: by its port it is none that we use */
 };
 
+/* That user says that somebody is logged in from there. */
+struct word {
+	uid_t user;
+	struct addr addr;
+};
+
 struct people {
 	struct learned *l;
 	struct nl_socket *socket;
@@ -46,13 +54,25 @@ struct people {
 	bool udp, sessions;	/* what is asked about now */
 	bool cut_off, more_ssh; /* not all servers and guests were seen; not all that may be SSH sessions */
 	bool reaches;		/* an SSH server, by which sessions may come back */
+	bool unseen;		/* it may have a connection that was not */
+	struct word *words;
+	size_t words_n;
+	struct word unheard; /* the first that does not count; family 0: none */
 };
 
-/* That some environments may not be read is so for long, and is said so often. */
-#define UNSEEN_SECONDS 600
-static int64_t unseen_again;
-/* So is what carries a session. */
+/* What is so for long is said so often. */
+#define AGAIN_SECONDS 600
+static int64_t unseen_again, unheard_again;
+/* And what carries a session. */
 #define CARRIED_SECONDS 86400
+
+static bool is_due(int64_t *again, const struct state *state, const char *name)
+{
+	if (clock_ms() < *again)
+		return false;
+	*again = clock_ms() + AGAIN_SECONDS * 1000;
+	return !log_settings.kept || state_due(state, name, AGAIN_SECONDS);
+}
 
 /* From here on users are people: what they connect to is not what the machine needs. sshd's sockets are root's. */
 #define PEOPLE 1000
@@ -314,6 +334,7 @@ static int ask_sockets(struct people *p)
 		learn_servers(p);
 	if (p->cut_off)
 		say_cut_off();
+	p->unseen = err || p->more_ssh;
 	return err_is(err, EPROTONOSUPPORT) || err_is(err, EOPNOTSUPP) || err_is(err, ENOENT) ? 0 : err;
 }
 
@@ -402,10 +423,7 @@ static void say_unseen(const struct people *p, const struct state *state)
 
 	for (size_t i = 0; i < p->n && !unknown; i++)
 		unknown = p->at[i].ssh && !is_known(p->l, p->at[i].peer);
-	if (!unknown || clock_ms() < unseen_again)
-		return;
-	unseen_again = clock_ms() + UNSEEN_SECONDS * 1000;
-	if (!log_settings.kept || state_due(state, STATE_UNSEEN, UNSEEN_SECONDS))
+	if (unknown && is_due(&unseen_again, state, STATE_UNSEEN))
 		warn("not all SSH sessions may be known: this process may not read the environments of all others, which"
 		     " %s",
 		     rights_read_others(rights_in_effect(), false) ? "SELinux, AppArmor or a user namespace forbids"
@@ -430,8 +448,64 @@ static int ask_processes(struct people *p, const struct state *state)
 	return err;
 }
 
-/* mosh writes "192.0.2.1 via mosh [123]": it has no TCP connection. */
-static void ask_utmp(struct learned *l)
+/*
+ * By utempter any user has rows in utmp, with what text he likes: of each pty that is his. So a pty's count by what is
+ * there besides: the connection to sshd. mosh has none, "192.0.2.1 via mosh [123]": that is taken from its user, for so
+ * many addresses.
+ */
+#define WORDS_MOST 8
+
+static bool is_connected(const struct people *p, struct addr addr)
+{
+	for (size_t i = 0; i < p->n; i++)
+		if (p->at[i].ssh && p->at[i].peer.num == addr.num && p->at[i].peer.family == addr.family)
+			return true;
+	return false;
+}
+
+static bool is_heard(struct people *p, uid_t user, struct addr addr)
+{
+	size_t of_his = 0;
+
+	for (size_t i = 0; i < p->words_n; i++) {
+		const struct word *w = &p->words[i];
+
+		if (w->user == user && w->addr.num == addr.num && w->addr.family == addr.family)
+			return true;
+		of_his += w->user == user;
+	}
+	if (of_his < WORDS_MOST && GROW(p->words, p->words_n)) {
+		p->words[p->words_n++] = (struct word){ user, addr };
+		return true;
+	}
+	if (!p->unheard.addr.family && own_wanted(p->l, addr) && !is_known(p->l, addr))
+		p->unheard = (struct word){ user, addr };
+	return false;
+}
+
+static bool counts(struct people *p, const char *line, const char *host, struct addr addr)
+{
+	char path[64];
+	struct stat st;
+
+	if (strncmp(line, "pts/", 4) || is_connected(p, addr))
+		return true;
+	snprintf(path, sizeof(path), "/dev/%s", line);
+	return (p->unseen || strstr(host, " via mosh [")) && !lstat(path, &st) && is_heard(p, st.st_uid, addr);
+}
+
+static void say_unheard(const struct people *p, const struct state *state)
+{
+	const struct word *w = &p->unheard;
+	char text[PREFIX_TEXT_MAX], user[USER_TEXT_MAX];
+
+	if (w->addr.family && is_due(&unheard_again, state, STATE_UNHEARD))
+		warn("a login from %s does not count: in %s %s has logins from more than %d addresses without a"
+		     " connection to sshd",
+		     prefix_text(text, w->addr, -1), LOGINS, user_text(user, w->user), WORDS_MOST);
+}
+
+static void ask_utmp(struct people *p, const struct state *state)
 {
 	FILE *file = fopen(LOGINS, "re");
 	struct login_record u;
@@ -445,10 +519,14 @@ static void ask_utmp(struct learned *l)
 			continue;
 		snprintf(host, sizeof(host), "%.*s", (int)sizeof(u.ut_host), u.ut_host);
 		snprintf(line, sizeof(line), "%.*s", (int)sizeof(u.ut_line), u.ut_line);
-		own_learn(l, addr.num ? addr : first_word(host), login_is, "%s, %s", LOGINS, line);
+		addr = addr.num ? addr : first_word(host);
+		addr_unmap(&addr);
+		if (addr.family && counts(p, line, host, addr))
+			own_learn(p->l, addr, login_is, "%s, %s", LOGINS, line);
 	}
 	if (file)
 		fclose(file);
+	say_unheard(p, state);
 }
 
 void own_from_people(struct learned *l, struct state *state)
@@ -462,7 +540,7 @@ void own_from_people(struct learned *l, struct state *state)
 	if (err && !l->err)
 		l->err = because(err, "the guard rails cannot ask who is connected: %s", reason(err));
 	ask_ancestors(&p, state);
-	ask_utmp(l);
+	ask_utmp(&p, state);
 	if (!l->err)
 		l->err = ask_processes(&p, state);
 	l->guests = false;
@@ -470,4 +548,5 @@ void own_from_people(struct learned *l, struct state *state)
 		nl_close(p.socket);
 	free(ports);
 	free(p.at);
+	free(p.words);
 }
