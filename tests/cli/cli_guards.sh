@@ -481,6 +481,34 @@ of_many_ptys() {
 	expect 2 "$XDP_BLOOM" add 45.17.1.7
 }
 
+# Whom a daemon speaks to that others tell whom to speak to is no name server, whatever the port: but who asks for a living.
+asked_by_daemons() {
+	veth 0
+	ip addr add 45.0.0.1/24 dev edge0
+	ip route add 45.18.0.0/24 dev edge0
+	[ -z "${XDP_BLOOM_MACHINE:-}" ] || touch /etc/passwd
+	printf '%s:/:/bin/false\n' unbound:x:990:990: www:x:991:991: >passwd
+	grep -v ':x:99[0-2]:' /etc/passwd >>passwd
+	mount --bind passwd /etc/passwd
+	python3 -c '
+import os, signal, socket
+held = []
+for user in 0, 990, 991, 992, 1000:
+    os.seteuid(user)
+    held.append(socket.socket(socket.AF_INET, socket.SOCK_DGRAM))
+    os.seteuid(0)
+    held[-1].connect(("45.18.0.%d" % len(held), 53))
+print("asks", flush=True)
+signal.pause()' >asks &
+	wait_until "who asks" grep -qs asks asks
+	bloom guards
+	is "$(sed -n 's/^\(45\.18\.0\.[0-9]\) .*a name server in use (a socket to its port 53)/\1/p' out | sort | tr '\n' ' ')" \
+		"45.18.0.1 45.18.0.2 " "the name servers"
+	refused "a name server in use (a socket to its port 53)" add 45.18.0.2
+	bloom add 45.18.0.3 45.18.0.4 45.18.0.5
+	umount /etc/passwd
+}
+
 # stall USER...: a process of each whose environment nobody can read to its end.
 stall() {
 	mkdir slow
@@ -1566,4 +1594,4 @@ is_open() {
 	[ "$(xdp_id "$1")" = none ]
 }
 
-run_cases shows_all of_many_ptys of_a_long_table of_a_crowd of_many_routes through_a_tunnel by_a_liar by_three_who_stall what_may_not_be_read what_is_hidden table by_the_service left_out spares_at_boot asked_again asked_when_it_comes said_when_needed spares_beside_a_trial grants_come_back trials_ended trials_ended_beside_others grants_by_lines embedded by_no_chance for_a_while beside_a_trial date_set_beside_a_trial begins_beside_a_trial begins_by_a_grant_on_trial comes_beside_a_trial begins_again_by_a_grant what_goes_back taken_beside_a_trial
+run_cases shows_all asked_by_daemons of_many_ptys of_a_long_table of_a_crowd of_many_routes through_a_tunnel by_a_liar by_three_who_stall what_may_not_be_read what_is_hidden table by_the_service left_out spares_at_boot asked_again asked_when_it_comes said_when_needed spares_beside_a_trial grants_come_back trials_ended trials_ended_beside_others grants_by_lines embedded by_no_chance for_a_while beside_a_trial date_set_beside_a_trial begins_beside_a_trial begins_by_a_grant_on_trial comes_beside_a_trial begins_again_by_a_grant what_goes_back taken_beside_a_trial

@@ -39,6 +39,7 @@ static pid_t fork_given(void);
 static bool due_given(const struct state *state, const char *name, int seconds);
 static bool is_due_given(const struct state *state, const char *name, int seconds);
 static uint64_t rights_given(void);
+static const char *name_given(uid_t uid);
 static bool leaves_given(struct addr addr, char name[IF_NAMESIZE]);
 
 #define netlink_open	      open_given
@@ -58,6 +59,7 @@ static bool leaves_given(struct addr addr, char name[IF_NAMESIZE]);
 #define state_is_due	      is_due_given
 #define rights_in_effect      rights_given
 #define own_leaves_by_process leaves_given
+#define user_name	      name_given
 
 /* Where all are to be found there is time enough, however busy the machine is. */
 static int64_t all_ms = 60000;
@@ -404,6 +406,22 @@ static bool leaves_given(struct addr addr, char name[IF_NAMESIZE])
 	return addr.family == 4 && addr.num >> 24 == 10;
 }
 
+static int names_asked;
+static bool nameless;
+
+static const char *name_given(uid_t uid)
+{
+	names_asked++;
+	if (nameless)
+		return NULL;
+	return uid == 33    ? "www-data"
+	       : uid == 101 ? "systemd-resolve"
+	       : uid == 105 ? "frr"
+	       : uid == 999 ? "unbound"
+	       : uid	    ? NULL
+			    : "root";
+}
+
 static int forks_left = -1; /* before one that fails; -1: none does */
 
 static pid_t fork_given(void)
@@ -563,6 +581,12 @@ static const struct socket_is many[] = {
 	{ AF_INET, IPPROTO_UDP, TCP_ESTABLISHED, "192.0.2.23", 123, 123, 0, 0, NULL }, /* 123 is open for everybody */
 	{ AF_INET, IPPROTO_UDP, TCP_CLOSE, NULL, 0, 123, 0, 0, NULL },
 	{ AF_INET, IPPROTO_UDP, TCP_ESTABLISHED, "192.0.2.24", 50000, 8443, 0, 0, NULL }, /* ports are of TCP */
+	/* Of whom may be told whom to speak to. */
+	{ AF_INET, IPPROTO_TCP, TCP_ESTABLISHED, "192.0.2.80", 53, 40020, 33, 0, NULL },
+	{ AF_INET, IPPROTO_TCP, TCP_ESTABLISHED, "192.0.2.81", 853, 40021, 33, 0, NULL },
+	{ AF_INET, IPPROTO_TCP, TCP_ESTABLISHED, "192.0.2.82", 179, 40022, 33, 0, NULL },
+	{ AF_INET, IPPROTO_UDP, TCP_ESTABLISHED, "192.0.2.83", 53, 40023, 33, 0, NULL },
+	{ AF_INET, IPPROTO_UDP, TCP_ESTABLISHED, "192.0.2.84", 123, 40024, 34, 0, NULL }, /* without a name */
 	/* People's, at another address or at all: by these nobody comes to the system. */
 	{ AF_INET, IPPROTO_TCP, TCP_LISTEN, NULL, 0, 40008, 1000, 0, "192.0.2.98" },
 	{ AF_INET, IPPROTO_UDP, TCP_CLOSE, NULL, 0, 40000, 1000, 0, NULL },
@@ -591,8 +615,17 @@ static void connected(void)
 {
 	sockets = many;
 	n_sockets = sizeof(many) / sizeof(many[0]);
+	names_asked = 0;
 	learns(GUESTS SERVERS, NULL, (struct learned){ 0 });
-	CHECK(asked == 4, "%d questions", asked);
+	CHECK(asked == 4 && names_asked == 6, "%d questions, %d of users", asked, names_asked);
+	nameless = true;
+	learns(GUESTS SERVERS "192.0.2.80 a name server in use (a socket to its port 53)\n"
+			      "192.0.2.81 a name server in use (a socket to its port 853)\n"
+			      "192.0.2.82 a BGP peer (a socket to its port 179)\n"
+			      "192.0.2.83 a name server in use (a socket to its port 53)\n"
+			      "192.0.2.84 a time server in use (a socket to its port 123)\n",
+	       NULL, (struct learned){ 0 });
+	nameless = false;
 	n_sockets = 0;
 	learns("", NULL, (struct learned){ 0 });
 }

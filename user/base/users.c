@@ -50,13 +50,20 @@ int user_named(const char *text, uid_t *uid)
 	return 0;
 }
 
-const char *user_text(char text[USER_TEXT_MAX], uid_t uid)
+const char *user_name(uid_t uid)
 {
 	const struct passwd *found = find(NULL, uid);
+
+	return found ? found->pw_name : NULL;
+}
+
+const char *user_text(char text[USER_TEXT_MAX], uid_t uid)
+{
+	const char *found = user_name(uid);
 	char name[64];
 
 	if (found)
-		snprintf(text, USER_TEXT_MAX, "user %u (%s)", uid, clean_copy(name, sizeof(name), found->pw_name));
+		snprintf(text, USER_TEXT_MAX, "user %u (%s)", uid, clean_copy(name, sizeof(name), found));
 	else
 		snprintf(text, USER_TEXT_MAX, "user %u", uid);
 	return text;

@@ -45,6 +45,11 @@ struct word {
 	struct addr addr;
 };
 
+/* From here on users are people: what they connect to is not what the machine needs. sshd's sockets are root's. */
+#define PEOPLE 1000
+
+enum use { NOT_LOOKED_UP, USES_SERVERS, USES_NONE };
+
 struct people {
 	struct learned *l;
 	struct nl_socket *socket;
@@ -55,6 +60,7 @@ struct people {
 	bool cut_off, more_ssh; /* not all servers and guests were seen; not all that may be SSH sessions */
 	bool reaches;		/* an SSH server, by which sessions may come back */
 	bool unseen;		/* it may have a connection that was not */
+	uint8_t uses[PEOPLE];	/* enum use, of the system's users */
 	struct word *words;
 	size_t words_n;
 	struct word unheard; /* the first that does not count; family 0: none */
@@ -74,9 +80,6 @@ static bool is_due(int64_t *again, const struct state *state, const char *name)
 	return !log_settings.kept || state_due(state, name, AGAIN_SECONDS);
 }
 
-/* From here on users are people: what they connect to is not what the machine needs. sshd's sockets are root's. */
-#define PEOPLE 1000
-
 static int take(struct people *p, const struct connection *c)
 {
 	if (!GROW(p->at, p->n))
@@ -85,18 +88,55 @@ static int take(struct people *p, const struct connection *c)
 	return 0;
 }
 
-static const char *server_of(const struct people *p, const struct inet_diag_msg *m, unsigned int port)
+/*
+ * Whoever resolves names, sets the clock or speaks BGP, by the name that distributions give his user. Another daemon
+ * may be had to speak to anybody, as one that fetches what a stranger names: http://192.0.2.1:53/. Where not even root
+ * has a name, as in an image from scratch, it may be any.
+ */
+static bool has_name_of_one(uid_t user)
 {
-	/* What nobody has accepted yet is nobody's, and has come to us: older kernels call it root's. */
-	if (m->idiag_uid >= PEOPLE || !m->idiag_inode)
-		return NULL;
+	static const char all[] =
+		" systemd-resolve unbound bind named dnsmasq pdns pdns-recursor knot knot-resolver nsd stubby dnsdist _dnsdist"
+		" pihole dnscrypt-proxy _dnscrypt-proxy"
+		" systemd-timesync chrony _chrony ntp _ntp ntpsec openntpd"
+		" bird frr quagga _bgpd exabgp gobgp gobgpd ";
+	const char *name = user_name(user);
+	char word[64];
+
+	if (!name)
+		return !user_name(0);
+	return (size_t)snprintf(word, sizeof(word), " %s ", name) < sizeof(word) && strstr(all, word);
+}
+
+static bool uses_servers(struct people *p, uid_t user)
+{
+	if (!user || user >= PEOPLE)
+		return !user;
+	if (p->uses[user] == NOT_LOOKED_UP)
+		p->uses[user] = has_name_of_one(user) ? USES_SERVERS : USES_NONE;
+	return p->uses[user] == USES_SERVERS;
+}
+
+static const char *server_by_port(const struct people *p, unsigned int port)
+{
 	/* Who comes to us says by that nothing of who he is. */
 	if (port == 179 && !p->udp)
 		return bgp_is;
-	/* As `ssh -R` is that brings sessions from a jump host. Who is no root may be told whom to ask. */
-	if (port == 22 && !p->udp && !m->idiag_uid)
+	/* As `ssh -R` is that brings sessions from a jump host. */
+	if (port == 22 && !p->udp)
 		return ssh_server_is;
 	return port == 53 || port == 853 ? resolver_is : port == 123 && p->udp ? clock_is : NULL;
+}
+
+static const char *server_of(struct people *p, const struct inet_diag_msg *m, unsigned int port)
+{
+	const char *is = server_by_port(p, port);
+
+	/* Who is no root may be told whom to ask. */
+	if (is == ssh_server_is && m->idiag_uid)
+		return NULL;
+	/* What nobody has accepted yet is nobody's, and has come to us: older kernels call it root's. */
+	return is && m->idiag_inode && uses_servers(p, m->idiag_uid) ? is : NULL;
 }
 
 static void on_socket(void *arg, const struct nlmsghdr *message)
