@@ -898,6 +898,37 @@ asked_when_it_comes() {
 	verdicts 45.0.0.254=pass 45.0.0.253=drop
 }
 
+# The network comes up, and nothing that it needs is banned: what is needed from then on is no more let through.
+asked_no_more() {
+	veth 0
+	ip link set lo up
+	umount /etc/resolv.conf 2>/dev/null
+	printf '%s\n' 45.0.0.253 198.51.100.{1..9} >it
+	bloom attach edge0
+	bloom load it it
+	rm -rf "$XDP_BLOOM_BPFFS"
+	ip link del edge0
+	veth 0
+	bloom restore --spare
+	: >conf
+	ready
+	network_up
+	wait_until "the end of the question" is_asked
+	stop
+	ip route replace default via 45.0.0.253
+	ready
+	stop
+	is "$(get length allow)" 0 "the exceptions"
+	verdicts 45.0.0.253=drop
+}
+
+is_asked() {
+	python3 -c '
+import sqlite3, sys
+row = sqlite3.connect("file:" + sys.argv[1] + "?mode=ro", uri=True).execute("SELECT value FROM setting WHERE name = ?", ("restored early",)).fetchone()
+sys.exit(bool(row and row[0]))' "$XDP_BLOOM_STATE/state.db"
+}
+
 has_exceptions() {
 	[ "$(get '[.[].prefix] | sort' allow)" = "$1" ]
 }
@@ -1594,4 +1625,4 @@ is_open() {
 	[ "$(xdp_id "$1")" = none ]
 }
 
-run_cases shows_all asked_by_daemons of_many_ptys of_a_long_table of_a_crowd of_many_routes through_a_tunnel by_a_liar by_three_who_stall what_may_not_be_read what_is_hidden table by_the_service left_out spares_at_boot asked_again asked_when_it_comes said_when_needed spares_beside_a_trial grants_come_back trials_ended trials_ended_beside_others grants_by_lines embedded by_no_chance for_a_while beside_a_trial date_set_beside_a_trial begins_beside_a_trial begins_by_a_grant_on_trial comes_beside_a_trial begins_again_by_a_grant what_goes_back taken_beside_a_trial
+run_cases shows_all asked_by_daemons of_many_ptys of_a_long_table of_a_crowd of_many_routes through_a_tunnel by_a_liar by_three_who_stall what_may_not_be_read what_is_hidden table by_the_service left_out spares_at_boot asked_again asked_when_it_comes asked_no_more said_when_needed spares_beside_a_trial grants_come_back trials_ended trials_ended_beside_others grants_by_lines embedded by_no_chance for_a_while beside_a_trial date_set_beside_a_trial begins_beside_a_trial begins_by_a_grant_on_trial comes_beside_a_trial begins_again_by_a_grant what_goes_back taken_beside_a_trial

@@ -25,7 +25,7 @@ VALUES = [None, -1, 0, 1, 7, 256, 2**31, 2**63 - 1, -2**63, 1.5, 9e999, "", "tex
           "\x1b[2J", "\u202etxt", b"", b"\0\xff", b"\n\v\f\r"]
 LIST = "name, kind, label, prefixes, addresses, source, loaded, format"
 COUNTED = ("generation", "edits", "bans", "bans of", "boot", "headroom", "pins", "slot", "slot boot", "network", "ports came",
-           "restored early")
+           "restored early", "restored early until")
 
 
 class Wrong(Exception):

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/clock.h"
 #include "base/lock.h"
 #include "base/ports.h"
 #include "base/trusted_dir.h"
@@ -427,6 +428,13 @@ static int given_timer(const struct context *context, long seconds)
 }
 
 static bool has_gateway = true;
+/* The machine runs for so many seconds. */
+static int64_t booted_for;
+
+static int64_t given_boot(void)
+{
+	return booted_for * 1000000000;
+}
 
 static bool given_gateway(struct state *state)
 {
@@ -526,6 +534,7 @@ static void *given_calloc(size_t n, size_t size)
 #define ports_detach	       given_ports_off
 #define revert_timer_start     given_timer
 #define lock_is_held	       given_lock
+#define clock_boot	       given_boot
 #define own_has_gateway	       given_gateway
 #define match_known	       given_known
 #define warn		       says

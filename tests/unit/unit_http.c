@@ -13,6 +13,7 @@
 
 #include "base/clean_text.h"
 #include "base/clock.h"
+#include "base/close_fd.h"
 #include "base/log.h"
 #include "fetch/address.h"
 #include "fetch/http.h"
@@ -219,6 +220,24 @@ static int given_socket(int family, int type, int protocol)
 	return 5;
 }
 
+static bool sourceless;
+
+static int given_connect(int fd, const struct sockaddr *to, socklen_t size)
+{
+	const struct sockaddr_in *in = (const struct sockaddr_in *)(const void *)to;
+
+	printf("  would %d be connected to %s, %u bytes: %s\n", fd,
+	       to->sa_family == AF_INET ? inet_ntoa(in->sin_addr) : "another", (unsigned int)size,
+	       sourceless ? "no" : "yes");
+	errno = sourceless ? EADDRNOTAVAIL : 0;
+	return sourceless ? -1 : 0;
+}
+
+static void given_close(int fd)
+{
+	printf("  %d is closed\n", fd);
+}
+
 /* At most 60,000 bytes at once. */
 static ssize_t given_write(int fd, const void *data, size_t n)
 {
@@ -249,11 +268,13 @@ static bool connects(const char *at)
 	int got;
 
 	if (inet_pton(AF_INET, at, &in.sin_addr) == 1) {
+		all.curl.addrlen = sizeof(in);
 		memcpy(&all.curl.addr, &in, sizeof(in));
 	} else {
 		if (inet_pton(AF_INET6, at, &in6.sin6_addr) != 1)
 			in6.sin6_family = AF_UNIX;
 		all.curl.family = AF_INET6;
+		all.curl.addrlen = sizeof(in6);
 		memcpy(&((char *)&all)[offsetof(struct curl_sockaddr, addr)], &in6, sizeof(in6));
 	}
 	got = calls.open(calls.open_to, CURLSOCKTYPE_IPCXN, &all.curl);
@@ -304,6 +325,8 @@ static CURLcode given_perform(CURL *curl)
 #define curl_version()		 "libcurl/0"
 #define curl_slist_append	 given_append
 #define socket			 given_socket
+#define connect(fd, to, size)	 given_connect(fd, to, size)
+#define close_fd		 given_close
 #define write			 given_write
 #define strdup			 given_dup
 #define clock_ms		 given_ms
@@ -479,7 +502,10 @@ static void addresses(void)
 	FETCHES({ .at = { "10.0.0.1", "2620:fe::fe" }, .status = 200 });
 	FETCHES({ .at = { "9.9.9.9", "::1" }, .code = CURLE_COULDNT_CONNECT, .os_errno = ECONNREFUSED });
 	FETCHES({ .at = { "::1", "9.9.9.9" }, .code = CURLE_COULDNT_CONNECT, .os_errno = ECONNREFUSED });
-	FETCHES({ .at = { "9.9.9.9" }, .code = CURLE_COULDNT_CONNECT, .os_errno = EADDRNOTAVAIL });
+	for (int none = 0; none < 2; none++) {
+		sourceless = none;
+		FETCHES({ .at = { "9.9.9.9" }, .code = CURLE_COULDNT_CONNECT, .os_errno = EADDRNOTAVAIL });
+	}
 	FETCHES({ .at = { "9.9.9.9" }, .code = CURLE_COULDNT_CONNECT, .error = "Failed to connect" });
 	FETCHES({ .at = { "of no family" }, .error = "Failed to connect" });
 	FETCHES({ .at = { "2620:fe::fe", "9.9.9.9" }, .by = "2620:fe::fe", .status = 200 });

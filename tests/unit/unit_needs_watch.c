@@ -3,15 +3,14 @@
 #include <errno.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/context.h"
 #include "base/log.h"
+#include "change/attach.h"
 #include "change/own_addresses.h"
 #include "kernel/live.h"
 #include "observe/lines_down.h"
 #include "state/events.h"
 #include "state/grants.h"
-#include "state/settings.h"
 #include "state/state.h"
 #include "shown.h"
 
@@ -28,7 +27,7 @@ static struct lines_down kept;
 static struct own_address needs[12];
 static size_t needs_n;
 static const char *fails;
-static double early_at;	     /* 7 is this start of the machine */
+static bool is_early, up;
 static unsigned int granted; /* 192.0.2.this */
 
 static int works(const char *what)
@@ -78,15 +77,16 @@ static int given_needs(struct state *state, own_wanted_fn *wanted, const void *a
 	return works("the needs");
 }
 
-static double given_setting(struct state *state, const char *name, double fallback)
+static bool given_early(struct state *state)
 {
 	(void)state;
-	return strcmp(name, SETTING_EARLY) ? -1 : early_at ?: fallback;
+	return is_early;
 }
 
-static int64_t given_boot(void)
+static bool given_gateway(struct state *state)
 {
-	return 7;
+	(void)state;
+	return up;
 }
 
 static int64_t given_granted(struct state *state, struct addr addr)
@@ -119,8 +119,8 @@ static void given_take(struct lines_down *down, const struct context *context, c
 #define state_close(s)	      ((void)(s))
 #define own_addresses_of_root given_needs
 #define state_granted	      given_granted
-#define state_setting	      given_setting
-#define clock_boot_number     given_boot
+#define restore_is_early      given_early
+#define own_has_gateway	      given_gateway
 #define lines_down_keep	      given_keep
 #define lines_down_take	      given_take
 #define warn(...)	      (printf("  ! " __VA_ARGS__), puts(""))
@@ -151,7 +151,6 @@ static void need(unsigned int last, const char *what)
 static void due(void)
 {
 	static const int64_t at[] = { 0, 1, 59999, 60000, 119999, 120000 };
-	static const int64_t ran[] = { 120100, 125100, 720099, 720100 };
 	struct needs_watch w = { 0 };
 
 	for (size_t i = 0; i < sizeof(at) / sizeof(at[0]); i++) {
@@ -159,11 +158,6 @@ static void due(void)
 		printf("at %lld: %s\n", (long long)at[i], needs_watch_due(&w, &own_context, at[i]) ? "due" : "not due");
 	}
 	fails = NULL;
-	for (size_t i = 0; i < sizeof(ran) / sizeof(ran[0]); i++) {
-		bool asks = needs_watch_ran(&w, NEEDS_EARLY_DROPPED, ran[i]);
-
-		printf("ran at %lld: next at %lld%s\n", (long long)ran[i], (long long)w.next, asks ? ", asks" : "");
-	}
 }
 
 static void said(void)
@@ -187,21 +181,23 @@ static void said(void)
 	granted = 5;
 	needs_n = 0;
 	runs("none any more");
-	for (early_at = 6; early_at < 8; early_at++) {
-		printf("-- the filter was there before the network, at start %g\n", early_at);
-		runs("nothing is needed");
-		need(1, "a gateway in use");
-		runs("a gateway");
-		runs("which is no news");
-		fails = "the filter";
-		runs("it fails");
-		fails = NULL;
-		granted = 1;
-		runs("granted");
-		granted = 5;
-		needs_n = 0;
-	}
-	early_at = 0;
+	puts("-- the filter was there before the network");
+	is_early = true;
+	runs("nothing is needed");
+	need(1, "a gateway in use");
+	runs("a gateway");
+	runs("which is no news");
+	fails = "the filter";
+	runs("it fails");
+	fails = NULL;
+	granted = 1;
+	runs("granted");
+	up = true;
+	runs("and that is a gateway");
+	up = false;
+	granted = 5;
+	needs_n = 0;
+	is_early = false;
 	for (unsigned int i = 0; i < 11; i++)
 		need(101 + 2 * i, "a gateway in use");
 	runs("too many");

@@ -134,36 +134,59 @@ static void restored(void)
 }
 
 /* What is needed is asked about once more when a service begins for the first time, and only then. */
-static void restored_early(void)
-{
-	static const struct {
-		const char *is;
-		bool watched, spare, fails;
-		enum agreement agrees;
-		bool gateway;
-	} steps[] = {
-		{ "before the service", false, true, false, BEHIND, true },
-		{ "once more", false, true, false, AGREED, true },
-		{ "by hand beside the service", true, false, false, AGREED, true },
-		{ "the service, and it fails", true, true, true, AGREED, true },
-		{ "the service, and what was to come into force fails", true, true, true, BEHIND, true },
-		{ "the service, where the network is not up", true, true, false, AGREED, false },
-		{ "the service, where it is", true, true, false, AGREED, true },
-		{ "the service again", true, true, false, AGREED, false },
-	};
+struct early_step {
+	const char *is;
+	bool watched, spare, fails;
+	enum agreement agrees;
+	bool gateway;
+	int64_t seconds;
+};
 
+static void steps_of(const struct early_step *steps, size_t n)
+{
 	anew();
 	eth0_is();
 	filtered_n = 0;
-	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
+	for (size_t i = 0; i < n; i++) {
+		struct state *state;
+
 		printf("-- %s\n", steps[i].is);
 		watched = steps[i].watched;
 		agrees = steps[i].agrees;
 		has_gateway = steps[i].gateway;
+		booted_for = steps[i].seconds;
 		calls = 0;
 		fails_at = steps[i].fails ? 3 : 0;
 		restores(steps[i].spare, false);
+		state = opened(false);
+		printf("  early: %d\n", restore_is_early(state));
+		state_close(state);
 	}
+}
+
+static void restored_early(void)
+{
+	static const struct early_step comes_up[] = {
+		{ "before the service", false, true, false, BEHIND, true, 5 },
+		{ "once more", false, true, false, AGREED, true, 6 },
+		{ "by hand beside the service", true, false, false, AGREED, true, 7 },
+		{ "the service, and it fails", true, true, true, AGREED, true, 8 },
+		{ "the service, and what was to come into force fails", true, true, true, BEHIND, true, 9 },
+		{ "the service, where the network is not up", true, true, false, AGREED, false, 10 },
+		{ "the service, where it is", true, true, false, AGREED, true, 609 },
+		{ "the service again", true, true, false, AGREED, false, 609 },
+	};
+	static const struct early_step never[] = {
+		{ "before a service that begins much later", false, true, false, BEHIND, false, 5 },
+		{ "the service, where the network is not up", true, true, false, AGREED, false, 7200 },
+		{ "nor ten minutes later", true, true, false, AGREED, false, 7799 },
+		{ "nor ever", true, true, false, AGREED, true, 7800 },
+		{ "the service again", true, true, false, AGREED, true, 7700 },
+	};
+
+	steps_of(comes_up, sizeof(comes_up) / sizeof(comes_up[0]));
+	steps_of(never, sizeof(never) / sizeof(never[0]));
+	has_gateway = true;
 }
 
 /* Where nothing can be written, what is to be filtered is so. */

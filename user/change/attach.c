@@ -930,30 +930,56 @@ static int restore_afresh(struct change *change, const struct ahead *ahead)
 	return err;
 }
 
+/* A network that has not come up by then has no gateway. */
+#define EARLY_SECONDS 600
+
+static double boot_seconds(void)
+{
+	return (double)(clock_boot() / 1000000000);
+}
+
+bool restore_is_early(struct state *state)
+{
+	double until = state_setting(state, SETTING_EARLY_UNTIL, 0);
+
+	return state_setting(state, SETTING_EARLY, 0) == (double)clock_boot_number() &&
+	       (!until || boot_seconds() < until);
+}
+
+static int set_if_new(struct state *state, const char *name, double value)
+{
+	return state_setting(state, name, 0) == value ? 0 : state_set(state, name, value);
+}
+
 /*
  * Before the network is up hardly anything is needed. So the service asks about all of it once more as it begins, and,
- * where no lease has brought a gateway by then, when that is found to be dropped (needs_watch.c); but not at its next
- * beginning, which would take back what was decided meanwhile.
+ * where no lease has brought a gateway by then, when one has (needs_watch.c); but not at its next beginning, which
+ * would take back what was decided meanwhile.
  */
 static int restore_early(struct change *change, bool *again)
 {
 	struct guard *guard = &change->guard;
-	double early = state_setting(change->state, SETTING_EARLY, 0), boot = (double)clock_boot_number(), is = early;
+	struct state *state = change->state;
+	double is = state_setting(state, SETTING_EARLY, 0), until = state_setting(state, SETTING_EARLY_UNTIL, 0);
 
 	*again = false;
 	if (!guard->spare)
 		return 0;
 	if (lock_is_held(change->context->state, STATE_SERVICE_LOCK)) {
-		*again = early == boot;
-		is = *again && !own_has_gateway(change->state) ? boot : 0;
-	} else if (guard->afresh) {
-		is = boot;
+		*again = restore_is_early(state);
+		if (!*again || own_has_gateway(state))
+			is = until = 0;
+		else
+			until = until ?: boot_seconds() + EARLY_SECONDS;
+	} else {
+		is = guard->afresh ? (double)clock_boot_number() : is;
+		until = guard->afresh ? 0 : until;
 	}
 	if (*again) {
 		guard->afresh = true;
 		guard->until = 0;
 	}
-	return is == early ? 0 : state_set(change->state, SETTING_EARLY, is);
+	return set_if_new(state, SETTING_EARLY, is) ?: set_if_new(state, SETTING_EARLY_UNTIL, until);
 }
 
 static int restore_filter(struct change *change, const struct restore_options *options, const struct ahead *ahead)

@@ -70,5 +70,7 @@ void attach_complete(const struct change *change);
 /* After a reboot: the filter, the timer of unconfirmed changes and the interfaces, as they are in the state. *missing:
  * how many interfaces could not be attached; each was reported. 0 or -errno with the reason recorded. */
 int restore(struct context *context, const struct restore_options *options, size_t *missing);
+/* It has filtered since before the network was up, and what is needed may be asked about once more. */
+bool restore_is_early(struct state *state);
 
 #endif

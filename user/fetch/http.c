@@ -9,10 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/clean_text.h"
 #include "base/clock.h"
+#include "base/close_fd.h"
 #include "base/log.h"
 #include "fetch/address.h"
 #include "fetch/request.h"
@@ -34,6 +36,8 @@ struct fetch {
 	bool uninteresting;			   /* an answer whose body nobody wants */
 	struct text_hash page;			   /* of that */
 	char error[CURL_ERROR_SIZE], refused[160]; /* refused: the address that it would have been */
+	struct sockaddr_storage to;		   /* the last that was tried */
+	socklen_t to_size;
 };
 
 /* The first reason is the one. */
@@ -52,10 +56,21 @@ PRINTF(2, 3) static void failed(struct fetch *f, const char *fmt, ...)
 
 /* --- What libcurl calls --- */
 
-/* No file, no memory, or no port is left. */
-static bool is_here(long number)
+/* Where nothing of this machine can be the source, as of IPv6 that is switched off, no port is missing. */
+static bool has_source(const struct fetch *f)
 {
-	return number == EMFILE || number == ENFILE || number == ENOMEM || number == ENOBUFS || number == EADDRNOTAVAIL;
+	int fd = socket(f->to.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	bool has = fd < 0 || !connect(fd, (const struct sockaddr *)&f->to, f->to_size) || errno != EADDRNOTAVAIL;
+
+	close_fd(fd);
+	return has;
+}
+
+/* No file, no memory, or no port is left. */
+static bool is_here(const struct fetch *f, long number)
+{
+	return number == EMFILE || number == ENFILE || number == ENOMEM || number == ENOBUFS ||
+	       (number == EADDRNOTAVAIL && has_source(f));
 }
 
 static curl_socket_t open_socket(void *arg, curlsocktype purpose, struct curl_sockaddr *to)
@@ -80,8 +95,10 @@ static curl_socket_t open_socket(void *arg, curlsocktype purpose, struct curl_so
 	}
 	f->refused[0] = '\0';
 	snprintf(f->answer->address, sizeof(f->answer->address), "%s", text);
+	f->to_size = to->addrlen < sizeof(f->to) ? to->addrlen : sizeof(f->to);
+	memcpy(&f->to, &to->addr, f->to_size);
 	fd = socket(to->family, to->socktype | SOCK_CLOEXEC, to->protocol);
-	f->answer->here = fd < 0 && is_here(errno);
+	f->answer->here = fd < 0 && is_here(f, errno);
 	return fd;
 }
 
@@ -278,7 +295,7 @@ static void say_unconnected(struct fetch *f, const char *detail)
 	long number = 0;
 
 	curl_easy_getinfo(f->curl, CURLINFO_OS_ERRNO, &number);
-	f->answer->here = f->answer->here || is_here(number);
+	f->answer->here = f->answer->here || is_here(f, number);
 	if (f->refused[0] || !f->answer->address[0])
 		failed(f, "%s", detail);
 	else

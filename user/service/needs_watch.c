@@ -5,23 +5,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/context.h"
 #include "base/log.h"
 #include "base/state_path.h"
+#include "change/attach.h"
 #include "change/own_addresses.h"
 #include "kernel/ask.h"
 #include "kernel/live.h"
 #include "observe/lines_down.h"
 #include "state/events.h"
 #include "state/grants.h"
-#include "state/settings.h"
 #include "state/state.h"
 
 #define EVERY_MS 60000
-/* A network that has not come up by then has no gateway. */
-#define EARLY_MOST_MS 600000
-#define EARLY_MS      5000
+#define EARLY_MS 5000
 
 bool needs_watch_due(struct needs_watch *watch, const struct context *context, int64_t now)
 {
@@ -51,7 +48,7 @@ static bool has(const struct lines_down *down, const char *text)
 }
 
 /* What others than root make a need is nobody's fault, and they could have it said as often as they like. */
-static int look(const struct context *context, struct live *live, struct lines_down *down, bool *early)
+static int look(const struct context *context, struct live *live, struct lines_down *down, bool *early, bool *is_up)
 {
 	struct own_address *own = NULL;
 	struct state *state = NULL;
@@ -72,7 +69,8 @@ static int look(const struct context *context, struct live *live, struct lines_d
 		down->n += !has(down, text);
 	}
 	free(own);
-	*early = !err && state_setting(state, SETTING_EARLY, 0) == (double)clock_boot_number();
+	*early = !err && restore_is_early(state);
+	*is_up = *early && own_has_gateway(state);
 	state_close(state);
 	return err;
 }
@@ -82,8 +80,8 @@ int needs_watch_run(const struct context *context, void *unused)
 	struct lines_down before, down = { .n = 0 };
 	struct live live = { .meta = -1 };
 	size_t same = 0;
-	bool early = false;
-	int err = look(context, &live, &down, &early);
+	bool early = false, is_up = false;
+	int err = look(context, &live, &down, &early, &is_up);
 	const struct event fault = { EVENT_FAULT, .generation = live.g.number };
 
 	(void)unused;
@@ -101,17 +99,13 @@ int needs_watch_run(const struct context *context, void *unused)
 	else if (same != down.n || same != before.n)
 		lines_down_keep(context, STATE_NEEDS, &down);
 	live_close(&live);
-	return !early ? EXIT_DONE : same < down.n ? NEEDS_EARLY_DROPPED : NEEDS_EARLY;
+	/* Once more behind that, and no more. */
+	return !early ? EXIT_DONE : is_up || same < down.n ? NEEDS_ASK : NEEDS_EARLY;
 }
 
 bool needs_watch_ran(struct needs_watch *watch, int returned, int64_t now)
 {
-	if (returned != NEEDS_EARLY && returned != NEEDS_EARLY_DROPPED)
-		return false;
-	if (!watch->early_until)
-		watch->early_until = now + EARLY_MOST_MS;
-	if (now >= watch->early_until)
-		return false;
-	watch->next = now + EARLY_MS;
-	return returned == NEEDS_EARLY_DROPPED;
+	if (returned == NEEDS_EARLY || returned == NEEDS_ASK)
+		watch->next = now + EARLY_MS;
+	return returned == NEEDS_ASK;
 }

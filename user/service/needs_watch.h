@@ -13,14 +13,13 @@
 struct context;
 
 struct needs_watch {
-	int64_t next;	     /* ms of CLOCK_MONOTONIC: when to look again */
-	int64_t early_until; /* 0: nothing is early so far */
+	int64_t next; /* ms of CLOCK_MONOTONIC: when to look again */
 };
 
 /* Is the job due, whose function the other one is? Where nothing is in force there is none. */
 bool needs_watch_due(struct needs_watch *watch, const struct context *context, int64_t now);
 /* Returns EXIT_DONE, or one of these: */
-enum { NEEDS_EARLY = 3, NEEDS_EARLY_DROPPED };
+enum { NEEDS_EARLY = 3, NEEDS_ASK };
 int needs_watch_run(const struct context *context, void *unused);
 /* It has returned that. True: it is time for a restore, which asks. */
 bool needs_watch_ran(struct needs_watch *watch, int returned, int64_t now);

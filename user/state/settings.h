@@ -25,6 +25,9 @@ struct state;
 /* The start of the machine at which 'restore --spare' began to filter before any service ran; 0: what is needed was
    asked about again since. */
 #define SETTING_EARLY "restored early"
+/* Since a service asked, and no network was up: until when, in seconds since the machine's start, it may be asked once
+   more. */
+#define SETTING_EARLY_UNTIL "restored early until"
 /* 1: ports have an entry since a change that has not attached them yet. */
 #define SETTING_PORTS_CAME "ports came"
 /* In front of a list's name. */
