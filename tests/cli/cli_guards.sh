@@ -801,6 +801,19 @@ left_out() {
 	wait_until "the rest of it" is_banned 45.8.0.7
 	heard "$notes" READY=1
 	bloom status
+	# How much of a first version that is, is no growth: the next one is held against all of it.
+	asking 45.8.0.20
+	printf '45.8.0.%d\n' 20 21 >short
+	echo "load short '$WORK/short'" >>conf
+	kill -HUP "$service_pid"
+	heard "$log" "list 'short' is loaded without 45.8.0.20"
+	heard "$notes" READY=1
+	kill "$asker"
+	end_of "$asker" || true
+	kill -HUP "$service_pid"
+	wait_until "the rest of the short one" is_banned 45.8.0.20
+	heard "$notes" READY=1
+	bloom status
 	stop
 }
 

@@ -308,8 +308,11 @@ static void says_accepted(const char *what, const struct accepted *a)
 {
 	if (brief && !has_failed)
 		return;
-	printf("  %s: %d, hand %g %g, day %g %g of %lld, wide %g %g\n", what, a->known, a->hand.v4, a->hand.v6,
-	       a->day.v4, a->day.v6, a->day_at ? (long long)(a->day_at - DATE) : 0, a->wide.v4, a->wide.v6);
+	printf("  %s: %d, hand %g %g, day %g %g of %lld, wide %g %g", what, a->known, a->hand.v4, a->hand.v6, a->day.v4,
+	       a->day.v6, a->day_at ? (long long)(a->day_at - DATE) : 0, a->wide.v4, a->wide.v6);
+	if (a->left.v4 > 0 || a->left.v6 > 0)
+		printf(", left out %g %g", a->left.v4, a->left.v6);
+	putchar('\n');
 }
 
 static int given_accepted_get(struct state *state, const char *list, struct accepted *a)
@@ -490,10 +493,14 @@ static int given_wide(enum list_kind kind, const char *name, const struct ranges
 		    granted.v6, kind == LIST_BAN ? "" : ", for ", kind == LIST_BAN ? "" : list_kind_names[kind]);
 }
 
-static int given_guard_change(enum list_kind kind, const char *name, const struct ranges *before,
+static int given_guard_change(enum list_kind kind, const char *name, const struct ranges *before, struct amounts left,
 			      const struct ranges *after)
 {
-	return step("is %s another? %llu to %llu%s%s", name, count(before), count(after),
+	char out[64] = "";
+
+	if (left.v4 > 0 || left.v6 > 0)
+		snprintf(out, sizeof(out), ", without %g %g", left.v4, left.v6);
+	return step("is %s another? %llu%s to %llu%s%s", name, count(before), out, count(after),
 		    kind == LIST_BAN ? "" : ", for ", kind == LIST_BAN ? "" : list_kind_names[kind]);
 }
 

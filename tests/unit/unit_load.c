@@ -440,6 +440,7 @@ static void recalls(void)
 		{ .known = true, .hand = { 9, 9 }, .day = { 2, 2 }, .day_at = DATE },
 		{ .known = true, .hand = { 0, 1 }, .day = { 2, 2 }, .day_at = DATE, .wide = { 0, 1 } },
 		{ .known = true, .hand = { 1, 0 }, .day = { 2, 2 }, .day_at = DATE, .wide = { 1, 0 } },
+		{ .known = true, .day = { 2, 2 }, .day_at = DATE - 86400, .left = { 5, 7 } },
 	};
 	static const char *const sets[] = { OTHER, "192.0.2.1", "2001:db8::1", "" };
 
@@ -567,6 +568,13 @@ static void spares(void)
 	failing = "put drop";
 	is_fetched(true);
 	loads();
+	/* The next version is held against all of it. */
+	begins();
+	o.spare = true;
+	has(LIST_BAN, "192.0.2.1 192.0.2.4/31");
+	there.accepted = (struct accepted){ .known = true, .hand = { 4, 0 }, .day = { 2, 0 }, .left = { 1, 0 } };
+	for (guests = 0; guests < 2; guests++)
+		loads();
 	guests = 0;
 }
 

@@ -917,7 +917,7 @@ static int guards(void)
 	      ranges_add6(&wide, (ip6)2 << 124, (ip6)3 << 124) ?:
 	      ranges_finish(&wide) ?:
 	      guard_wide(LIST_BAN, "wide", &wide, &wide, granted) ?:
-	      guard_allows(&wide, &wide) ?: guard_share_of(&wide, &share) ?: guard_change(LIST_BAN, "wide", &wide, &wide);
+	      guard_allows(&wide, &wide) ?: guard_share_of(&wide, &share) ?: guard_change(LIST_BAN, "wide", &wide, granted, &wide);
 	CHECK(err || (share.v4 > 0x1p30 && share.v4 < 0x1p31), "its share is %g", share.v4);
 	err = err ?: ranges_union(&left, &two, &wide) ?: guard_apply_bogons(&left, BOGONS_LEAVE_OUT, found);
 	CHECK(err || ranges_covering(&left, (struct addr){ 0x0a000001, 4 }) < 0, "what is nobody's stays");

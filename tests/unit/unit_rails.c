@@ -99,7 +99,8 @@ static void changes(enum list_kind kind, const struct changes *known, size_t n)
 	for (size_t i = 0; i < n; i++) {
 		struct ranges before = set_of(known[i].before), after = set_of(known[i].after);
 
-		says(guard_change(kind, "feed", &before, &after), known[i].says, known[i].after);
+		says(guard_change(kind, "feed", &before, (struct amounts){ 0, 0 }, &after), known[i].says,
+		     known[i].after);
 		ranges_free(&before);
 		ranges_free(&after);
 	}
@@ -149,6 +150,39 @@ static void change(void)
 	changes(LIST_BAN, bans, sizeof(bans) / sizeof(bans[0]));
 	changes(LIST_ALLOW, lets_through, sizeof(lets_through) / sizeof(lets_through[0]));
 	changes(LIST_TRUST, lets_through, sizeof(lets_through) / sizeof(lets_through[0]));
+}
+
+/* What was left out of the version before had come with it. */
+static void left_out(void)
+{
+	static const struct {
+		const char *before, *after, *says;
+		struct amounts left;
+	} known[] = {
+		{ "1.0.0.4/30", "1.0.0.4/30 1.0.0.16/30 1.0.0.32/31", NULL, { 6, 0 } },
+		{ "1.0.0.4/30",
+		  "1.0.0.4/30 1.0.0.16/30 1.0.0.32/31",
+		  "list 'feed': it gained 150 % IPv4 addresses" LOADS,
+		  { 0, 6 } },
+		{ "1.0.0.4/30", "1.0.0.4/30 1.0.0.16/29 1.0.0.32/31 1.0.0.48", NULL, { 6, 0 } },
+		{ "1.0.0.4/30",
+		  "1.0.0.4/30 1.0.0.16/29 1.0.0.32/30",
+		  "list 'feed': it gained 60 % IPv4 addresses" LOADS,
+		  { 6, 0 } },
+		{ "1.0.0.4/30", "1.0.0.4/31", NULL, { 6, 0 } },
+		{ "1.0.0.4/30", "1.0.0.4", "list 'feed': it lost 75 % of its IPv4 addresses" LOADS, { 6, 0 } },
+		{ "2600::/126", "2600::/126 2600::10/126 2600::20/127", NULL, { 0, 6 } },
+		{ "1.0.0.1", "1.0.0.1 2600::/126", NULL, { 0, 4 } },
+		{ "1.0.0.1", "1.0.0.1 2600::/125", "list 'feed': it gained 100 % IPv6 addresses" LOADS, { 0, 4 } },
+	};
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+		struct ranges before = set_of(known[i].before), after = set_of(known[i].after);
+
+		says(guard_change(LIST_BAN, "feed", &before, known[i].left, &after), known[i].says, known[i].after);
+		ranges_free(&before);
+		ranges_free(&after);
+	}
 }
 
 static void widths(void)
@@ -479,6 +513,7 @@ int main(void)
 	static const struct ktap_case cases[] = {
 		{ "how fast it grows", growth },
 		{ "how much changes", change },
+		{ "what was left out", left_out },
 		{ "how wide it is", widths },
 		{ "how much of all", shares },
 		{ "prefixes", prefixes },

@@ -806,6 +806,8 @@ static void bounds(void)
 		{ "INSERT INTO setting VALUES ('server agent one 192.0.2.1', 1800000000)", false },
 		{ "INSERT INTO setting VALUES ('proven eth9', 1)", true },
 		{ "INSERT INTO setting VALUES ('proven ..', 1)", false },
+		{ "INSERT INTO setting VALUES ('left out of 4 one', 6)", true },
+		{ "INSERT INTO setting VALUES ('left out of 6 one', 0)", false },
 		{ "INSERT INTO setting VALUES ('trusted three', 1000)", true },
 		{ "INSERT INTO setting VALUES ('trusted three', 1001)", false },
 		{ "INSERT INTO setting VALUES ('trusted three', 0.5)", false },

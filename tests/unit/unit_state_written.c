@@ -224,7 +224,14 @@ static int put_source(const char *list, const char *path, const char *options)
 
 static int put_accepted(const char *list, double hand)
 {
-	return state_accepted_put(state, list, &(struct accepted){ .known = true, .hand = { hand, 2 }, .day_at = 5 });
+	struct accepted accepted = { .known = true, .hand = { hand, 2 }, .day_at = 5 }, is = { 0 };
+	int err;
+
+	accepted.left = (struct amounts){ hand > 5 ? 6 : 0, hand > 8 ? 7 : 0 };
+	err = state_accepted_put(state, list, &accepted) ?: state_accepted_get(state, list, &is);
+	CHECK(err || (is.left.v4 == accepted.left.v4 && is.left.v6 == accepted.left.v6), "%g and %g were left out",
+	      is.left.v4, is.left.v6);
+	return err;
 }
 
 static int put_feed(const char *list, const char *url)

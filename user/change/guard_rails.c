@@ -326,6 +326,7 @@ int guard_allows(const struct ranges *before, const struct ranges *after)
 struct change_of {
 	const char *list, *family;
 	double before, after, kept;
+	double left;   /* of before, and not in it */
 	double first;  /* so many may come where there were none */
 	double beside; /* and so many beside half of what there was */
 	bool may_shrink;
@@ -333,20 +334,20 @@ struct change_of {
 
 static int check_change(const struct change_of *c)
 {
-	double gone = c->before - c->kept, come = c->after - c->kept;
+	double gone = c->before - c->kept, come = c->after - c->kept - c->left, had = c->before + c->left;
 
-	if (c->before == 0 && come > c->first)
+	if (had == 0 && come > c->first)
 		return guard_because("list '%s': it had no %s addresses, and now has %.3g; --force or --big-change"
 				     " loads it",
 				     c->list, c->family, come);
-	if (c->before == 0)
+	if (had == 0)
 		return 0;
 	if (gone > c->before / 2 && !c->may_shrink)
 		return guard_because("list '%s': it lost %.0f %% of its %s addresses; --force or --big-change loads it",
 				     c->list, 100 * gone / c->before, c->family);
-	if (come > c->before / 2 + c->beside)
+	if (come > had / 2 + c->beside)
 		return guard_because("list '%s': it gained %.0f %% %s addresses; --force or --big-change loads it",
-				     c->list, 100 * come / c->before, c->family);
+				     c->list, 100 * come / had, c->family);
 	return 0;
 }
 
@@ -375,7 +376,8 @@ static int check_nat64(const char *list, const struct ranges *kept, const struct
 }
 
 /* Who is let through has a new address now and then, and others beside him; and is taken out. */
-int guard_change(enum list_kind kind, const char *name, const struct ranges *before, const struct ranges *after)
+int guard_change(enum list_kind kind, const char *name, const struct ranges *before, struct amounts left,
+		 const struct ranges *after)
 {
 	bool bans = kind != LIST_ALLOW && kind != LIST_TRUST;
 	struct amounts was = amounts_of(before), is = amounts_of(after), both;
@@ -388,8 +390,8 @@ int guard_change(enum list_kind kind, const char *name, const struct ranges *bef
 	err = ranges_intersect(&kept, before, after);
 	both = amounts_of(&kept);
 	err = err ?:
-	      check_change(&(struct change_of){ name, "IPv4", was.v4, is.v4, both.v4, FIRST4, bans ? 0 : FEW4, !bans }) ?:
-	      check_change(&(struct change_of){ name, "IPv6", was.v6, is.v6, both.v6, FIRST6, bans ? 0 : FEW6, !bans }) ?:
+	      check_change(&(struct change_of){ name, "IPv4", was.v4, is.v4, both.v4, left.v4, FIRST4, bans ? 0 : FEW4, !bans }) ?:
+	      check_change(&(struct change_of){ name, "IPv6", was.v6, is.v6, both.v6, left.v6, FIRST6, bans ? 0 : FEW6, !bans }) ?:
 	      check_nat64(name, &kept, after);
 	ranges_free(&kept);
 	return err;

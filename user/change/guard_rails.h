@@ -49,8 +49,12 @@ int guard_allows(const struct ranges *before, const struct ranges *after);
 /* How much a set that needs to be let through has of that; 0: it needs not. */
 int guard_share_of(const struct ranges *set, struct amounts *share);
 
-/* Refused if more than half of the addresses came or went, or many came of a family of which it had none. */
-int guard_change(enum list_kind kind, const char *name, const struct ranges *before, const struct ranges *after);
+/*
+ * Refused if more than half of the addresses came or went, or many came of a family of which it had none. What was left
+ * out of the version before was in it, and is none that came.
+ */
+int guard_change(enum list_kind kind, const char *name, const struct ranges *before, struct amounts left,
+		 const struct ranges *after);
 /* Refused if it has grown too much since yesterday, or since somebody said that it may: in however small steps. */
 int guard_growth(const char *name, const struct accepted *accepted, const struct ranges *after);
 

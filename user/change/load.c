@@ -248,7 +248,7 @@ static int put_text(struct state *state, void *arg)
 
 /*
  * What the version before was measured by. A list of an older version, or an empty one, is measured by what it holds;
- * so is one that was enforced although it is wide.
+ * so is one that was enforced although it is wide. What was left out of it was in it.
  */
 static int recall(struct load *l, struct state *state)
 {
@@ -262,6 +262,8 @@ static int recall(struct load *l, struct state *state)
 	/* Dropped by age, it is measured by what it was before that. */
 	if (a->known && l->aged && before.v4 <= 0 && before.v6 <= 0)
 		return 0;
+	before.v4 += a->left.v4;
+	before.v6 += a->left.v6;
 	if (!a->known || (a->hand.v4 <= 0 && a->hand.v6 <= 0))
 		a->hand = before;
 	if (!a->known || now - a->day_at >= DAY || a->day_at > now) {
@@ -286,6 +288,7 @@ static int remember(struct load *l, struct state *state)
 		a->day = a->hand;
 		a->day_at = time(NULL);
 	}
+	a->left = (struct amounts){ 0 };
 	if (o->force || o->wide)
 		err = guard_share_of(&l->out->set, &a->wide);
 	return err ?: state_accepted_put(state, l->name, a);
@@ -322,6 +325,7 @@ static int leave_out(void *arg)
 	err = err ?: ranges_finish(&these) ?: ranges_subtract(&rest, &l->out->set, &these);
 	if (!err) {
 		say_left_out(l, ranges_count(&these));
+		l->accepted.left = (struct amounts){ (double)ranges_count4(&these), (double)ranges_count6(&these) };
 		ranges_free(&l->out->set);
 		l->out->set = rest;
 		l->source.stamp[0] = l->answer.etag[0] = l->answer.modified[0] = '\0';
@@ -331,7 +335,9 @@ static int leave_out(void *arg)
 	ranges_free(&these);
 	if (!err && (l->options->if_changed || l->options->feed.again) && !l->bans_again && load_is_same_set(l))
 		return -EALREADY;
-	err = err ?: state_list_put(l->change->state, &l->out->list, &l->out->set);
+	err = err ?:
+	      state_list_put(l->change->state, &l->out->list, &l->out->set) ?:
+	      state_accepted_put(l->change->state, l->name, &l->accepted);
 	l->out->list.label_is_new = label_is_new;
 	return err;
 }
@@ -451,7 +457,7 @@ static int ask_guard(struct load *l)
 	if (!err && kind != LIST_SHADOW && !o->force && !o->wide)
 		err = guard_wide(kind, l->name, &l->before, &l->out->set, l->accepted.wide);
 	if (!err && l->out->replaces && !o->force && !o->big_change)
-		err = guard_change(kind, l->name, &l->before, &l->out->set);
+		err = guard_change(kind, l->name, &l->before, l->accepted.left, &l->out->set);
 	if (!err && l->accepted.known && !o->force && !o->big_change)
 		err = guard_growth(l->name, &l->accepted, &l->out->set);
 	return err;

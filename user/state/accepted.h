@@ -19,6 +19,7 @@ struct accepted {
 	struct amounts day;  /* what it held when the day began that began at day_at */
 	int64_t day_at;	     /* seconds since the epoch */
 	struct amounts wide; /* up to where it may be wider than lists are; 0: it may not */
+	struct amounts left; /* of the version that is loaded, but left out of it for as long as they are needs */
 };
 
 int state_accepted_get(struct state *state, const char *list, struct accepted *accepted);

@@ -6,6 +6,7 @@
 #include <sqlite3.h>
 
 #include "base/state_path.h"
+#include "state/accepted.h"
 #include "state/bans.h"
 #include "state/state.h"
 
@@ -225,6 +226,8 @@ int state_fleet_tables(struct state *state);
 bool state_has_fleet(const struct state *s);
 /* The list, or the feed whose list has not come. -ENOENT where there is neither. */
 int state_list_delete(struct state *state, const char *name);
+/* What was left out of its version: part of struct accepted. */
+int state_left_put(struct state *state, const char *list, struct amounts left);
 /* A feed beside its list's version that waits: kept, taken back, or no longer needed. */
 int state_feed_wait(struct state *state, const char *list);
 int state_feed_back(struct state *state, const char *list);

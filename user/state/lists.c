@@ -287,5 +287,6 @@ int state_list_drop(struct state *state, const char *name)
 		return because_no_list(state, name);
 	return state_pending_forget(state, PENDING_LIST, name) ?:
 	       state_pending_forget(state, PENDING_LIST_KIND, name) ?:
-	       state_trust(state, name, 0) ?: state_list_delete(state, name);
+	       state_trust(state, name, 0) ?: state_left_put(state, name, (struct amounts){ 0 }) ?:
+	       state_list_delete(state, name);
 }

@@ -32,6 +32,8 @@ struct state;
 #define SETTING_PORTS_CAME "ports came"
 /* In front of a list's name. */
 #define SETTING_TRUSTED "trusted "
+/* In front of a family and a list's name (state/accepted.c). */
+#define SETTING_LEFT "left out of "
 /* How many bans there are, and of which generation and edit that is. */
 #define SETTING_BANS	"bans"
 #define SETTING_BANS_OF "bans of"

@@ -78,6 +78,8 @@ bool state_setting_value_is_sound(const char *name, sqlite3_stmt *stmt, int colu
 
 	if (!strncmp(name, SETTING_TRUSTED, strlen(SETTING_TRUSTED)) && !(value >= 1 && value <= TRUST_TIMES_MOST))
 		return false;
+	if (!strncmp(name, SETTING_LEFT, strlen(SETTING_LEFT)) && !(value > 0 && value <= NUMBER_MOST))
+		return false;
 	if (!strncmp(name, SETTING_LINE, strlen(SETTING_LINE)) && !(value > 0 && value <= LINE_NS_MOST))
 		return false;
 	if (!state_limit_on_is_sound(name, value) || is_rate_too_small(name, value))
