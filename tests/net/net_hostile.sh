@@ -200,6 +200,28 @@ hooks_hang() {
 	done
 }
 
+# Behind thousands of bans it hears of what is refused at once; and that it is behind is said.
+# shellcheck disable=SC2016 # the hook's own
+hooks_are_slow() {
+	local ban='{"time":"2026-01-01T00:00:00Z","event":"ban","message":"192.0.2.1","generation":1,"uid":0}'
+
+	prepare
+	hook 'echo "$XDP_BLOOM_EVENT $XDP_BLOOM_MESSAGE" >>'"$WORK/told"'; [ "$XDP_BLOOM_EVENT" != ban ] || sleep 1'
+	ready --hook "$WORK/hook"
+	bloom add 192.0.2.66
+	wait_until "the first event" grep -qs '^add' told
+	for _ in {1..4000}; do echo "$ban"; done >>"$XDP_BLOOM_STATE/events"
+	expect 2 "$XDP_BLOOM" load drop nosuch
+	wait_until "that it is told" grep -qs '^refused .*nosuch' told
+	[ "$(grep -c '^ban' told)" -lt 60 ] || fail "it has waited"
+	wait_until "that it is behind" [ -e "$XDP_BLOOM_STATE/behind" ]
+	expect 1 "$XDP_BLOOM" status
+	grep -q "the hook is behind: " out || fail "status says: $(cat out)"
+	wait_until "that it is told that it is behind" grep -qs '^fault the hook is behind' told
+	stop
+	[ ! -e "$XDP_BLOOM_STATE/behind" ] || fail "it is behind, and there is none"
+}
+
 hooks_fail() {
 	prepare
 	hook 'exit 1'
@@ -260,4 +282,4 @@ names() {
 	ip link del wire9
 }
 
-run_cases web drips hooks_run hooks_hang hooks_fail listeners names
+run_cases web drips hooks_run hooks_hang hooks_are_slow hooks_fail listeners names

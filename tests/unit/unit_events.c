@@ -133,6 +133,8 @@ static void followed(void)
 	CHECK(late_n == 2500, "up to %u", late_n);
 }
 
+static char lines[16 << 10];
+
 static void append(const char *text, size_t n)
 {
 	int fd = open(file, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
@@ -170,6 +172,63 @@ static void cut(void)
 	CHECK(!truncate(file, 0), "it is as long as before");
 	append("{}\n", 3);
 	CHECK(events_next(&tail, line) && !strcmp(line, "{}") && !events_next(&tail, line), "'%.100s'", line);
+}
+
+static void fill(const char *what)
+{
+	struct stat is = { 0 };
+
+	for (unsigned int i = 0; i < 100 && is.st_size <= FILE_BYTES; i++) {
+		event(&context, (struct event){ .kind = EVENT_BAN }, "%s %u", what, i);
+		append(lines, strlen(lines));
+		CHECK(!stat(file, &is), "no file");
+	}
+}
+
+/* By a reader that comes too late: it says so, and goes on with the oldest that there is. */
+static void lost(void)
+{
+	char line[EVENT_LINE_MAX];
+	struct events_tail tail, at_end;
+	struct stat is;
+
+	begin();
+	for (size_t i = 0; i < sizeof(lines) - 1; i++)
+		lines[i] = i % 64 == 63 ? '\n' : 'x';
+	event(&context, (struct event){ .kind = EVENT_BAN }, "first");
+	events_from_start(&tail, directory);
+	CHECK(events_next(&tail, line) && !tail.lost && !tail.old, "no line");
+	fill("a");
+	events_begin(&at_end, directory);
+	event(&context, (struct event){ .kind = EVENT_BAN }, "b");
+	/* All of it was read, then another began. */
+	CHECK(events_next(&at_end, line) && !at_end.lost, "what was read is lost");
+	CHECK(events_next(&tail, line) && tail.old && !tail.lost, "it is not behind");
+	fill("c");
+	event(&context, (struct event){ .kind = EVENT_BAN }, "d");
+	CHECK(events_next(&tail, line) && tail.lost && tail.old, "nothing is lost");
+	HAS(line, "message", "b");
+	CHECK(events_next(&at_end, line) && !at_end.lost, "the file before is lost");
+	/* The inode's number alone is that of a file that is gone, too. */
+	CHECK(!stat(file, &is), "no file");
+	tail = (struct events_tail){ .directory = directory, .at = 100, .file = is.st_ino };
+	CHECK(events_next(&tail, line) && tail.lost && *line == '{', "from the middle of a line: %.40s", line);
+}
+
+static void what_matters(void)
+{
+	char line[EVENT_LINE_MAX];
+	struct events_tail tail;
+
+	begin();
+	events_begin(&tail, directory);
+	for (int i = EVENT_DONE; i <= EVENT_LEARNED; i++) {
+		event(&context, (struct event){ (enum event_kind)i, .verb = "verb" }, "\"event\":\"fault\"");
+		CHECK(events_next(&tail, line), "no line");
+		CHECK(event_matters(line) == (i == EVENT_REFUSED || i == EVENT_GUARD || i == EVENT_REVERTED ||
+					      i == EVENT_FAULT || i == EVENT_HEALED || i == EVENT_ATTACK),
+		      "%s", line);
+	}
 }
 
 static void refusals(void)
@@ -233,8 +292,9 @@ static void no_files(void)
 int main(void)
 {
 	static const struct ktap_case cases[] = {
-		{ "kinds", kinds },	  { "followed", followed }, { "cut", cut },
-		{ "refusals", refusals }, { "no_files", no_files },
+		{ "kinds", kinds },	  { "followed", followed },	    { "cut", cut },
+		{ "lost", lost },	  { "what matters", what_matters }, { "refusals", refusals },
+		{ "no_files", no_files },
 	};
 	int status;
 

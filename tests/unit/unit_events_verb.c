@@ -32,6 +32,8 @@ static bool given_next(struct events_tail *tail, char line[EVENT_LINE_MAX])
 {
 	if (tail->directory != typed_context.state || !lines || !*lines)
 		return false;
+	tail->lost = !strcmp(*lines, "lost");
+	lines += tail->lost;
 	if (!**lines) {
 		stop_asked = SIGTERM;
 		return false;
@@ -157,8 +159,13 @@ static void follows(void)
 	static const char *const each[] = { LINE("2026-01-01T00:00:00Z", ""), NULL, LINE("2026-01-01T00:00:01Z", ""),
 					    LINE("2026-01-01T00:00:02Z", ""), NULL, "" };
 
+	static const char *const gap[] = { LINE("2026-01-01T00:00:00Z", ""), NULL, "lost",
+					   LINE("2026-01-01T00:00:02Z", ""), NULL, "" };
+
 	types("events --follow", each);
 	types("events --follow --json", each);
+	types("events --follow --since 1m", gap);
+	types("events --follow --json", gap);
 	full_at = 2;
 	types("events --follow", each);
 	full_at = 1;

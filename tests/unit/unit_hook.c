@@ -140,6 +140,59 @@ static void each_event(void)
 	CHECK(!*warned, "%s", warned);
 }
 
+/* So much of others that another file begins with what matters. */
+static void flood(const char *what)
+{
+	FILE *log = fopen(events, "ae");
+
+	if (!log)
+		abort();
+	for (int i = 0; i < 5000; i++)
+		fprintf(log, "{\"event\":\"ban\",\"message\":\"one of many\",\"generation\":1}\n");
+	fclose(log);
+	event(&context, (struct event){ .kind = EVENT_GUARD }, "%s", what);
+}
+
+static bool hears(const char *what)
+{
+	const char *got;
+
+	hook_turn(&hook);
+	if (!CHECK(ends(), "%s: it runs on", what))
+		return false;
+	got = said();
+	return CHECK(!strncmp(got, what, strlen(what)), "'%s', not '%s'", got, what);
+}
+
+/* What matters does not wait behind others; what is lost by then is said, and it is told. */
+static void too_slow(void)
+{
+	begin("echo \"$XDP_BLOOM_EVENT: $XDP_BLOOM_MESSAGE\" >>out");
+	happens("one");
+	happens("two");
+	flood("three");
+	hears("guard: three");
+	hears("add: one");
+	CHECK(!access(STATE_BEHIND, F_OK), "it is not said that it is behind");
+	hears("fault: the hook is behind: ");
+	hears("add: two");
+	flood("four");
+	CHECK(!*warned, "%s", warned);
+	hears("guard: four");
+	hears("ban: one of many");
+	CHECK(strstr(warned, "the hook has not heard of all bans and other changes: "), "'%s'", warned);
+	hears("fault: the hook has not heard of all bans and other changes: ");
+	hears("ban: one of many");
+	/* Of both. */
+	flood("five");
+	flood("six");
+	hears("guard: five");
+	hears("guard: six");
+	hears("fault: the hook has not heard of all that is refused or fails: ");
+	hook_end(&hook);
+	CHECK(access(STATE_BEHIND, F_OK), "behind, and not run");
+}
+
 /* It has standard error, and nothing else of the service's. */
 static void no_files(void)
 {
@@ -248,11 +301,9 @@ static void hangs(void)
 int main(void)
 {
 	static const struct ktap_case cases[] = {
-		{ "each event, once", each_event },
-		{ "what is open there", no_files },
-		{ "how much may be open", as_many_files },
-		{ "what cannot be run", not_run },
-		{ "one that hangs", hangs },
+		{ "each event, once", each_event }, { "what matters first", too_slow },
+		{ "what is open there", no_files }, { "how much may be open", as_many_files },
+		{ "what cannot be run", not_run },  { "one that hangs", hangs },
 	};
 	int status;
 
@@ -268,6 +319,7 @@ int main(void)
 	unlink(other);
 	unlink(out);
 	unlink(events);
+	unlink(STATE_EVENTS_OLD);
 	if (chdir("/") || rmdir(directory))
 		printf("# %s stays\n", directory);
 	return status;

@@ -58,7 +58,7 @@ static struct world {
 	struct fleet_view fleet;
 	bool late;
 	struct agent_seen agent;
-	struct lines_down lines, needs, listen, untold;
+	struct lines_down lines, needs, listen, untold, hook;
 	struct list_failure failed[5];
 	struct detector_sums detector;
 	size_t on_n, kept_n, is_n, rules_n, due_n, lists_n, waiting_n, fresh_n, failed_n;
@@ -312,10 +312,11 @@ static void given_failures(const struct context *context, struct list_failure **
 static void given_lines(struct lines_down *down, const struct context *context, const char *file, bool served)
 {
 	(void)context;
-	*down = !strcmp(file, STATE_NEEDS)    ? w.needs
-		: !strcmp(file, STATE_LISTEN) ? w.listen
-		: !strcmp(file, STATE_UNTOLD) ? w.untold
-					      : w.lines;
+	*down = !strcmp(file, STATE_NEEDS)     ? w.needs
+		: !strcmp(file, STATE_LISTEN)  ? w.listen
+		: !strcmp(file, STATE_UNTOLD)  ? w.untold
+		: !strcmp(file, STATE_BEHIND) ? w.hook
+					       : w.lines;
 	down->n = served ? down->n : 0;
 }
 
@@ -774,9 +775,10 @@ static void others(void)
 	w.needs = (struct lines_down){ .text = { "what this machine needs is dropped: 192.0.2.1" }, .n = 1 };
 	w.listen = (struct lines_down){ .text = { "127.0.0.1:9617: cannot listen" }, .n = 1 };
 	w.untold = (struct lines_down){ .text = { "inotify: Too many open files" }, .n = 1 };
+	w.hook = (struct lines_down){ .text = { "the hook is behind" }, .n = 1 };
 	looks();
 	w.service = false;
-	w.lines.n = w.needs.n = w.listen.n = w.untold.n = 0;
+	w.lines.n = w.needs.n = w.listen.n = w.untold.n = w.hook.n = 0;
 	puts("-- something that could not be kept");
 	w.unshown = true;
 	looks();

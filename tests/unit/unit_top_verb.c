@@ -239,7 +239,7 @@ static void given_sums(const struct passing *passing, uint64_t second, struct hi
 
 static bool given_event(const struct events_tail *tail, char line[EVENT_LINE_MAX])
 {
-	if (tail->directory != typed_context.state || tail->at || tail->inode)
+	if (tail->directory != typed_context.state || tail->at || tail->file)
 		puts("  events of elsewhere");
 	if (!events || !*events)
 		return false;

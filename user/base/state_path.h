@@ -29,6 +29,7 @@
 #define STATE_NEEDS	     "needs"  /* of this machine, while something drops them */
 #define STATE_LISTEN	     "listen" /* why the service does not, while it cannot */
 #define STATE_UNTOLD	     "untold" /* why it is not told what other commands do */
+#define STATE_BEHIND	     "behind" /* the hook, while it is */
 #define STATE_LEARNED	     "learned"
 #define STATE_NETWORKS	     "networks"
 #define STATE_UNSEEN	     "unseen"  /* when it was said last that sessions may not be known */
@@ -46,7 +47,8 @@
 		STATE_FLEET, STATE_FLEET ".", STATE_AGENT, STATE_AGENT ".", STATE_LEARNED, STATE_LEARNED ".",         \
 		STATE_LINES, STATE_LINES ".", STATE_LISTEN, STATE_LISTEN ".", STATE_NEEDS, STATE_NEEDS ".",           \
 		STATE_NETWORKS, STATE_NETWORKS ".", STATE_UNSEEN, STATE_CARRIED, STATE_UNHEARD, STATE_UNTOLD,         \
-		STATE_UNTOLD ".", STATE_TUNNELS, STATE_TUNNELS ".", STATE_WORKSHOP, STATE_RESERVE, STATE_RESERVE "."
+		STATE_UNTOLD ".", STATE_TUNNELS, STATE_TUNNELS ".", STATE_BEHIND, STATE_BEHIND ".", STATE_WORKSHOP,   \
+		STATE_RESERVE, STATE_RESERVE "."
 
 #define STATE_PATH_MAX PATH_MAX
 

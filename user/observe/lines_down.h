@@ -2,7 +2,8 @@
 /*
  * What the service has found to be wrong, a line each, for whoever shows it: a file of the state while there is any:
  * STATE_LINES, lines of the config file that fail, STATE_NEEDS, what this machine needs and is dropped,
- * STATE_LISTEN, why nobody can ask the service, or STATE_UNTOLD, why it sees late what others do.
+ * STATE_LISTEN, why nobody can ask the service, STATE_UNTOLD, why it sees late what others do, or STATE_BEHIND, that
+ * its hook does.
  */
 #ifndef OBSERVE_LINES_DOWN_H
 #define OBSERVE_LINES_DOWN_H

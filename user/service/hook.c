@@ -14,21 +14,45 @@
 #include "base/clock.h"
 #include "base/close_fd.h"
 #include "base/context.h"
+#include "base/state_path.h"
 #include "base/trusted_dir.h"
+#include "observe/lines_down.h"
 
 #define HOOK_SECONDS 60
 
+static void keep_behind(struct hook *h, bool is)
+{
+	static const struct lines_down none;
+
+	if (is && !h->behind)
+		line_down_say(
+			h->context, STATE_BEHIND, true,
+			"the hook is behind: a whole file of events waits for it, and is lost when the next one is full");
+	else if (!is && h->behind)
+		lines_down_keep(h->context, STATE_BEHIND, &none);
+	h->behind = is;
+}
+
+static void follow_from_now(struct hook *h)
+{
+	events_begin(&h->tail, h->context->state);
+	h->first = h->tail;
+}
+
 void hook_begin(struct hook *h, const struct context *context, const char *program)
 {
-	*h = (struct hook){ .context = context, .program = program };
+	*h = (struct hook){ .context = context, .program = program, .behind = true };
+	keep_behind(h, false); /* of a service that was killed */
 	getrlimit(RLIMIT_NOFILE, &h->files);
-	events_begin(&h->tail, context->state);
+	follow_from_now(h);
 }
 
 void hook_change(struct hook *h, const char *program)
 {
 	if (!h->program)
-		events_begin(&h->tail, h->context->state); /* not what happened before there was a hook */
+		follow_from_now(h); /* not what happened before there was a hook */
+	if (!program)
+		keep_behind(h, false);
 	h->program = program;
 }
 
@@ -84,6 +108,39 @@ static void see_to(struct hook *h)
 	h->running = 0;
 }
 
+/* Which it hears of next, as it matters. */
+static void say_lost(const struct hook *h, struct events_tail *tail, const char *what)
+{
+	static const char why[] = "the log began another file before it was ready for them";
+
+	if (!tail->lost)
+		return;
+	tail->lost = false;
+	warn("the hook has not heard of %s: %s", what, why);
+	event(h->context, (struct event){ EVENT_FAULT, .generation = h->context->generation },
+	      "the hook has not heard of %s: %s", what, why);
+}
+
+/* Each line is handed over by one of the two. */
+static bool next(struct hook *h, struct events_tail *tail, char line[EVENT_LINE_MAX])
+{
+	bool matters = tail == &h->first, is = false;
+
+	while (!is && events_next(tail, line)) {
+		say_lost(h, tail, matters ? "all that is refused or fails" : "all bans and other changes");
+		is = event_matters(line) == matters;
+	}
+	return is;
+}
+
+static bool next_of_all(struct hook *h, char line[EVENT_LINE_MAX])
+{
+	bool is = next(h, &h->first, line) || next(h, &h->tail, line);
+
+	keep_behind(h, h->tail.old);
+	return is;
+}
+
 void hook_turn(struct hook *h)
 {
 	char line[EVENT_LINE_MAX];
@@ -91,7 +148,7 @@ void hook_turn(struct hook *h)
 
 	if (h->running > 0)
 		see_to(h); /* even if the hook was taken away */
-	if (!h->program || h->running || !events_next(&h->tail, line))
+	if (!h->program || h->running || !next_of_all(h, line))
 		return;
 	/* It may be another's since the service began. */
 	err = access(h->program, F_OK) ? 0 : trust_file(h->program, "what it runs");
@@ -116,4 +173,5 @@ void hook_end(struct hook *h)
 	if (h->running > 0)
 		child_end(h->running, true);
 	h->running = 0;
+	keep_behind(h, false);
 }

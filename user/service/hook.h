@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The user's program that is run for each event: one at a time, for a minute at most. */
+/*
+ * The user's program that is run for each event: one at a time, for a minute at most. Those that matter are first; what
+ * others can bring about in masses, as bans, waits behind them, and is lost where it would wait too long: that is an
+ * event, too.
+ */
 #ifndef SERVICE_HOOK_H
 #define SERVICE_HOOK_H
 
@@ -12,7 +16,9 @@
 struct hook {
 	const struct context *context;
 	const char *program;
-	struct events_tail tail;
+	struct events_tail first; /* what matters, */
+	struct events_tail tail;  /* and the rest */
+	bool behind;
 	pid_t running; /* 0: none */
 	int64_t since; /* clock_ms() */
 	struct rlimit files;

@@ -152,13 +152,28 @@ static int open_file(const char *directory, const char *name, struct stat *is)
 	return open_regular(state_path(path, directory, name), O_RDONLY, is);
 }
 
+/*
+ * Which file it is: its inode's number may come again as soon as it is gone, but not together with a first line that
+ * has the time in it. 0: it is empty, or there is none.
+ */
+static unsigned long long id_of(int fd, const struct stat *is)
+{
+	char line[EVENT_LINE_MAX];
+	ssize_t n = fd < 0 ? 0 : pread(fd, line, sizeof(line), 0);
+	unsigned long long id = is->st_ino;
+
+	for (ssize_t i = 0; i < n && line[i] != '\n'; i++)
+		id = (id ^ (unsigned char)line[i]) * 0x100000001b3; /* as FNV-1a does */
+	return n > 0 ? id | 1 : 0;
+}
+
 void events_begin(struct events_tail *tail, const char *directory)
 {
 	struct stat is;
 	int fd = open_file(directory, STATE_EVENTS, &is);
 
+	*tail = (struct events_tail){ .directory = directory, .at = (long)is.st_size, .file = id_of(fd, &is) };
 	close_fd(fd);
-	*tail = (struct events_tail){ directory, (long)is.st_size, is.st_ino };
 }
 
 void events_from_start(struct events_tail *tail, const char *directory)
@@ -166,61 +181,93 @@ void events_from_start(struct events_tail *tail, const char *directory)
 	struct stat is;
 	int fd = open_file(directory, STATE_EVENTS_OLD, &is);
 
+	*tail = (struct events_tail){ .directory = directory, .file = id_of(fd, &is) };
 	close_fd(fd);
-	*tail = (struct events_tail){ directory, 0, is.st_ino };
+}
+
+static void go_to(struct events_tail *tail, unsigned long long file)
+{
+	tail->file = file;
+	tail->at = 0;
 }
 
 /* The file that the position is in; that is the one before as long as it has more. */
-static int open_tail(const struct events_tail *tail, struct stat *is, bool *before)
+static int open_tail(struct events_tail *tail, struct stat *is)
 {
+	int fd = open_file(tail->directory, STATE_EVENTS, is), old;
+	unsigned long long id = id_of(fd, is), before;
 	struct stat was;
-	int fd = open_file(tail->directory, STATE_EVENTS, is), old = -1;
 
-	*before = false;
-	if (tail->inode && is->st_ino != tail->inode)
-		old = open_file(tail->directory, STATE_EVENTS_OLD, &was);
-	if (old < 0 || was.st_ino != tail->inode || was.st_size <= tail->at) {
+	tail->old = false;
+	if (!tail->file || (id == tail->file && is->st_size < tail->at))
+		go_to(tail, id);
+	if (id == tail->file)
+		return fd;
+	old = open_file(tail->directory, STATE_EVENTS_OLD, &was);
+	before = id_of(old, &was);
+	if (before != tail->file && id) {
+		tail->lost = true;
+		go_to(tail, before ?: id);
+	}
+	tail->old = before == tail->file && was.st_size > tail->at;
+	if (!tail->old) {
+		if (before == tail->file)
+			go_to(tail, id);
 		close_fd(old);
 		return fd;
 	}
 	close_fd(fd);
 	*is = was;
-	*before = true;
 	return old;
 }
 
 bool events_next(struct events_tail *tail, char line[EVENT_LINE_MAX])
 {
 	char *end = NULL;
-	bool before = true;
+	bool cut;
 
-	bool lost = false;
-
-	while (!end && (before || lost)) {
+	do {
 		struct stat is;
-		int fd = open_tail(tail, &is, &before);
+		int fd = open_tail(tail, &is);
 		ssize_t n = 0;
 
 		if (fd < 0)
 			return false;
-		if (is.st_ino != tail->inode || is.st_size < tail->at)
-			*tail = (struct events_tail){ tail->directory, 0, is.st_ino };
 		if (is.st_size > tail->at)
 			n = pread(fd, line, EVENT_LINE_MAX - 1, tail->at);
 		close(fd);
 		if (n > 0)
 			end = memchr(line, '\n', (size_t)n);
-		lost = !end && n == EVENT_LINE_MAX - 1; /* two lines, as a full disk cut the first: both are lost */
-		if (lost)
+		cut = !end && n == EVENT_LINE_MAX - 1; /* two lines, as a full disk cut the first: both are lost */
+		if (cut)
 			tail->at += n;
-		else if (!end && before) /* the last one was cut */
-			*tail = (struct events_tail){ tail->directory, 0, 0 };
-	}
+		else if (!end && tail->old) /* the last one was cut */
+			go_to(tail, 0);
+	} while (!end && (tail->old || cut));
 	if (!end)
 		return false;
 	*end = '\0';
 	tail->at += end - line + 1;
 	return true;
+}
+
+static bool is_of(const char *line, enum event_kind kind)
+{
+	char member[32];
+
+	snprintf(member, sizeof(member), "\"event\":\"%s\"", kinds[kind].name);
+	return strstr(line, member) != NULL;
+}
+
+bool event_matters(const char *line)
+{
+	static const enum event_kind matter[] = { EVENT_REFUSED, EVENT_GUARD,  EVENT_REVERTED,
+						  EVENT_FAULT,	 EVENT_HEALED, EVENT_ATTACK };
+
+	for (size_t i = 0; i < sizeof(matter) / sizeof(*matter); i++)
+		if (is_of(line, matter[i]))
+			return true;
+	return false;
 }
 
 /* The last of the lines in [text, text + n) that is a refusal. */
@@ -235,8 +282,7 @@ static bool find_refusal(char *text, size_t n, char line[EVENT_LINE_MAX])
 		at = memrchr(text, '\n', before);
 		at = at ? at + 1 : text;
 		*end = '\0';
-		if (end - at < EVENT_LINE_MAX &&
-		    (strstr(at, "\"event\":\"refused\"") || strstr(at, "\"event\":\"guard\""))) {
+		if (end - at < EVENT_LINE_MAX && (is_of(at, EVENT_REFUSED) || is_of(at, EVENT_GUARD))) {
 			memcpy(line, at, (size_t)(end - at) + 1);
 			return true;
 		}

@@ -45,11 +45,16 @@ unsigned int event_user(void);
 /* The last line of a command that was refused, as JSON: false where there is none among the latest. */
 bool events_last_refusal(const char *directory, char line[EVENT_LINE_MAX]);
 
+/* Is it one that a person waits for? Others can bring about the rest in masses: bans, their ends, what is followed. */
+bool event_matters(const char *line);
+
 /* A position in the file, at first its end. What is behind it when another file begins is read first. */
 struct events_tail {
 	const char *directory;
 	long at;
-	unsigned long long inode;
+	unsigned long long file; /* which one; 0: the next that begins */
+	bool old;		 /* that is not the last one any more */
+	bool lost;		 /* it was gone before all of it was read; whoever says so clears this */
 };
 
 void events_begin(struct events_tail *tail, const char *directory);

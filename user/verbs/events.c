@@ -63,6 +63,17 @@ static int print(const struct context *context, const char *line, const char *si
 	return EXIT_DONE;
 }
 
+static int print_lost(const struct context *context)
+{
+	char line[EVENT_LINE_MAX], now[UTC_TEXT_MAX];
+
+	snprintf(line, sizeof(line),
+		 "{\"time\":\"%s\",\"event\":\"fault\",\"message\":"
+		 "\"events are missing here: the log began another file before they were read\"}",
+		 utc_text(now, time(NULL)));
+	return print(context, line, "");
+}
+
 /* What is written to the log, or begins another, wakes us; so does a signal, or else a second. */
 static void wait_for_more(int watch)
 {
@@ -99,8 +110,10 @@ int verb_events(const struct call *call)
 	}
 	events_from_start(&tail, directory);
 	do {
-		while (!status && !stop_asked && events_next(&tail, line))
-			status = print(call->context, line, since);
+		while (!status && !stop_asked && events_next(&tail, line)) {
+			status = (tail.lost ? print_lost(call->context) : 0) ?: print(call->context, line, since);
+			tail.lost = false;
+		}
 		status = status ?: out_end();
 		if (o->follow && !status)
 			wait_for_more(watch);

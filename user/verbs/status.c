@@ -249,7 +249,7 @@ static void look_at_fleet(struct status *s)
 
 static void look_at_lines(struct status *s, const struct context *context)
 {
-	static const char *const files[] = { STATE_NEEDS, STATE_LISTEN, STATE_UNTOLD, STATE_LINES };
+	static const char *const files[] = { STATE_NEEDS, STATE_LISTEN, STATE_UNTOLD, STATE_BEHIND, STATE_LINES };
 	char text[UNSHOWN_TEXT_MAX];
 	struct lines_down down;
 
