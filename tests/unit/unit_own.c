@@ -69,13 +69,14 @@ static void texts(void)
 		  "  interface: 192.0.2.2\n",
 		  "n 192.0.2.1, n 2001:db8::1" },
 		/* BIND, as Debian has it; and on one line */
-		{ OWN_UPSTREAM,
+		{ OWN_BIND,
 		  "options {\n\tdirectory \"/var/cache/bind\";\n\t// forwarders {\n\t// \t0.0.0.0;\n\t// };\n\tforwarders"
 		  "\n\t{\n\t\t192.0.2.1;\n\n\t\t# the second\n\t\t2001:db8::1 port 5353; // 192.0.2.9\n192.0.2.2;\n\t};\n"
 		  "\tlisten-on { 192.0.2.3; };\n\tallow-query {\n\t\t192.0.2.4; };\n};\n",
 		  "n 192.0.2.1, n 2001:db8::1, n 192.0.2.2" },
-		{ OWN_UPSTREAM,
-		  "/* forwarders { 192.0.2.9; };\nforwarders {192.0.2.9;} */zone \"x\" { type forward; forward only;"
+		{ OWN_BIND,
+		  "/* forwarders { 192.0.2.9; };\nforwarders {192.0.2.9;} */server 192.0.2.7 { bogus yes; };"
+		  " zone \"x\" { type forward; forward only;"
 		  " forwarders { 192.0.2.1; /* 192.0.2.9 */ 192.0.2.2; }; };\nacl x { 192.0.2.3; };\n/* forwarders {"
 		  " 192.0.2.9; };",
 		  "n 192.0.2.1, n 192.0.2.2" },
@@ -126,10 +127,10 @@ static void texts(void)
 		  "    \"dns.example\",\n    \"2001:db8::1\"\n  ] ### CHANGED, default = []\n\n  # hosts\n"
 		  "  hosts = [ \"192.0.2.8 x\" ]\n",
 		  "n 192.0.2.1, n 2001:db8::1" },
-		{ OWN_UPSTREAM,
-		  "config dnsmasq\n\tlist server '192.0.2.1'\n\tlist server '/a/192.0.2.2'\n\tlist address '/x/y'\n"
-		  "config host\n\toption ip '192.0.2.9'\n",
-		  "n 192.0.2.1, n 192.0.2.2" },
+		{ OWN_OPENWRT,
+		  "config dnsmasq\n\tlist server '192.0.2.1'\n\tlist server '/a/192.0.2.2'\n\tlist address '/x/192.0.2.8'\n"
+		  "\tlist server '//192.0.2.3'\n\t#list server '192.0.2.7'\nconfig host\n\toption ip '192.0.2.9'\n",
+		  "n 192.0.2.1, n 192.0.2.2, n 192.0.2.3" },
 		{ OWN_SESSION, "UID=0\nREMOTE=1\nREMOTE_HOST=192.0.2.1\nREMOTE_USER=192.0.2.2\n", "s 192.0.2.1" },
 		{ OWN_SESSION, "REMOTE_HOST=here.example\n", "" },
 		{ OWN_RESOLV, "", "" },

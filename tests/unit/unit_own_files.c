@@ -72,17 +72,30 @@ static int text_given(const char *text)
 	return fd;
 }
 
+/* What is at the path is no file, or cannot be opened a second time. */
+static bool no_file, is_resolver;
+static int again_fails;
+
 static int file_given(const char *path, int flags)
 {
-	if (flags != (O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY))
+	bool is_session = !strncmp(path, SESSIONS, strlen(SESSIONS));
+
+	if (!strncmp(path, "/proc/self/fd/", strlen("/proc/self/fd/"))) {
+		errno = again_fails;
+		return again_fails && is_resolver ? -1 : open(path, flags);
+	}
+	is_resolver = resolver && !strcmp(path, resolver);
+	if (flags != (is_session ? O_RDONLY | O_CLOEXEC | O_NONBLOCK : O_PATH | O_CLOEXEC))
 		abort();
+	if (is_resolver && no_file)
+		return open("/dev/null", flags);
 	if (!strcmp(path, "/etc/resolv.conf"))
 		return text_given("nameserver 192.0.2.1\n");
 	if (!strcmp(path, "/run/named"))
 		return text_given("nameserver 192.0.2.4\n");
-	if (resolver && !strcmp(path, resolver))
+	if (is_resolver)
 		return text_given(forwards);
-	if (!strncmp(path, SESSIONS, strlen(SESSIONS)) && !strstr(path, ".ref"))
+	if (is_session && !strstr(path, ".ref"))
 		return text_given(strtoul(path + strlen(SESSIONS), NULL, 10) == ours
 					  ? "UID=0\nREMOTE=1\nREMOTE_HOST=192.0.2.2\n"
 					  : "UID=1001\nREMOTE=1\nREMOTE_HOST=192.0.2.3\n");
@@ -190,10 +203,59 @@ static void of_resolvers(void)
 	resolver = NULL;
 }
 
+/* Who has a resolver's user may put there what he likes: that refuses no ban, and nothing but a file is opened. */
+static void of_no_file(void)
+{
+	static const struct {
+		int error;
+		const char *said, *refused;
+	} each[] = {
+		{ EACCES, "", NULL },
+		{ EAGAIN,
+		  "xdp-bloom: not all that this machine needs may be known: %s: Resource temporarily unavailable\n",
+		  NULL },
+		{ EIO, "", NULL }, /* that was said */
+		{ EMFILE, "", "%s: Too many open files, so the guard rails do not know what this machine needs" },
+		{ ENOENT, "", NULL },
+	};
+
+	resolver = "/etc/pihole/pihole.toml";
+	forwards = "upstreams = [ '192.0.2.4' ]\n";
+	for (size_t i = 0; i <= sizeof(each) / sizeof(each[0]); i++) {
+		struct learned l = { 0 };
+		char *said = NULL, wanted[256] = "";
+		FILE *messages = stderr;
+		size_t size = 0;
+
+		no_file = i == sizeof(each) / sizeof(each[0]);
+		stderr = open_memstream(&said, &size);
+		again_fails = no_file ? 0 : each[i].error;
+		own_from_files(&l);
+		again_fails = 0;
+		fclose(stderr);
+		stderr = messages;
+		if (!no_file)
+			snprintf(wanted, sizeof(wanted), each[i].said, resolver);
+		CHECK(!strcmp(said, wanted), "%zu: said '%s'", i, said);
+		if (!no_file && each[i].refused) {
+			snprintf(wanted, sizeof(wanted), each[i].refused, resolver);
+			CHECK(l.err && !strcmp(reason(l.err), wanted), "%zu: %s", i, reason(l.err));
+		} else {
+			CHECK(!l.err && l.n == 1, "%zu: %zu are known, %s", i, l.n, l.err ? reason(l.err) : "");
+		}
+		free(said);
+		free(l.slots);
+		free(l.at);
+	}
+	no_file = false;
+	resolver = NULL;
+}
+
 int main(void)
 {
 	static const struct ktap_case run[] = {
 		{ "of resolvers", of_resolvers },
+		{ "of no file", of_no_file },
 		{ "of many", of_many },
 		{ "of too many", of_too_many },
 	};

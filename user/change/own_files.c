@@ -12,6 +12,7 @@
 
 #include "base/close_fd.h"
 #include "base/errand.h"
+#include "base/log.h"
 #include "change/own_internal.h"
 #include "change/own_scan.h"
 
@@ -34,11 +35,11 @@ static const struct source {
 	{ OWN_DNSMASQ, "/etc/dnsmasq.d/", "" },
 	{ OWN_UNBOUND, "/etc/unbound/unbound.conf", NULL },
 	{ OWN_UNBOUND, "/etc/unbound/unbound.conf.d/", ".conf" },
-	{ OWN_UPSTREAM, "/etc/bind/named.conf.options", NULL },
-	{ OWN_UPSTREAM, "/etc/bind/named.conf.local", NULL },
-	{ OWN_UPSTREAM, "/etc/bind/named.conf", NULL },
-	{ OWN_UPSTREAM, "/etc/named.conf", NULL },
-	{ OWN_UPSTREAM, "/etc/named.d/", ".conf" },
+	{ OWN_BIND, "/etc/bind/named.conf.options", NULL },
+	{ OWN_BIND, "/etc/bind/named.conf.local", NULL },
+	{ OWN_BIND, "/etc/bind/named.conf", NULL },
+	{ OWN_BIND, "/etc/named.conf", NULL },
+	{ OWN_BIND, "/etc/named.d/", ".conf" },
 	{ OWN_UPSTREAM, "/etc/knot-resolver/kresd.conf", NULL },
 	{ OWN_UPSTREAM, "/etc/knot-resolver/config.yaml", NULL },
 	{ OWN_UPSTREAM, "/etc/powerdns/recursor.conf", NULL },
@@ -54,7 +55,7 @@ static const struct source {
 	{ OWN_UPSTREAM, "/etc/adguardhome.yaml", NULL },
 	{ OWN_UPSTREAM, "/etc/pihole/pihole.toml", NULL },
 	/* OpenWrt: its /var is in memory. */
-	{ OWN_UPSTREAM, "/etc/config/dhcp", NULL },
+	{ OWN_OPENWRT, "/etc/config/dhcp", NULL },
 	{ OWN_RESOLV, "/var/resolv.conf.d/resolv.conf.auto", NULL },
 	{ OWN_LEASE, "/run/systemd/netif/leases/", "" },
 	/* NetworkManager, from 1.40 on; until 1.18 it kept leases as systemd-networkd does. */
@@ -85,14 +86,50 @@ static const struct source {
 	{ OWN_SESSION, "/run/systemd/sessions/", "" },
 };
 
-/* Without the file nothing of it is used. One that we may not read is no reason to refuse every ban. */
+/*
+ * Without the file nothing of it is used. One that cannot be read is no reason to refuse every ban: whose directory it
+ * is in, as the user's of a resolver, may bring that about, by a socket in its place or a lease of it. That is said.
+ * But what we are short of ourselves passes.
+ */
 static void missing(struct learned *l, const char *path)
 {
+	static bool said;
+
 	if (errand.here && errno == EACCES && !l->err)
 		l->err = errand_decline("a file may not be read here");
-	if (errno != ENOENT && errno != EACCES && errno != ENOTDIR && errno != ELOOP && !l->err)
+	if (errno == ENOENT || errno == EACCES || errno == ENOTDIR || errno == ELOOP || l->err)
+		return;
+	if (errno == EMFILE || errno == ENFILE || errno == ENOMEM) {
 		l->err = because(-errno, "%s: %s, so the guard rails do not know what this machine needs", path,
 				 strerror(errno));
+		return;
+	}
+	if (!said)
+		warn("not all that this machine needs may be known: %s: %s", path, strerror(errno));
+	said = true;
+}
+
+/* To open a device may do something, and what is no file says nothing. In between it may become another. */
+static int open_file(const char *path)
+{
+	char again[sizeof("/proc/self/fd/") + 3 * sizeof(int)];
+	int at = open(path, O_PATH | O_CLOEXEC), fd, err;
+	struct stat is;
+
+	if (at < 0)
+		return -1;
+	if (fstat(at, &is) || !S_ISREG(is.st_mode)) {
+		close(at);
+		errno = ENOENT;
+		return -1;
+	}
+	snprintf(again, sizeof(again), "/proc/self/fd/%d", at);
+	/* Somebody's lease of it must not make us wait. */
+	fd = open(again, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	err = errno;
+	close(at);
+	errno = err == ENOENT ? EIO : err; /* there is no /proc */
+	return fd;
 }
 
 struct text {
@@ -118,8 +155,8 @@ static void read_named(struct learned *l, const char *at, const char *end, long 
 
 static void read_file(struct learned *l, const struct source *source, const char *path, long long now)
 {
-	/* A named pipe must not make us wait. */
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	/* Of sessions, which are root's, there may be many. */
+	int fd = source->format == OWN_SESSION ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : open_file(path);
 	/* One that names another is read on behind that. */
 	static char texts[2][TEXT_MAX], lease[OWN_LEASE_TEXT_MAX];
 	char *text = texts[source->format == OWN_DNSMASQ];
@@ -131,7 +168,7 @@ static void read_file(struct learned *l, const struct source *source, const char
 			 &from);
 	else if (got >= 0)
 		own_scan(source->format, text, (size_t)got, now, found, &from);
-	else if (fd < 0 || (errno != EISDIR && errno != EAGAIN))
+	else
 		missing(l, path);
 	close_fd(fd);
 	if (got > 0 && source->format == OWN_DNSMASQ)

@@ -41,7 +41,8 @@ static const struct keyword keywords[] = {
 	{ OWN_TIMESYNC, "FallbackNTP", clock_is },
 	{ OWN_DNSMASQ, "server", resolver_is },
 	{ OWN_UNBOUND, "forward-addr", resolver_is },
-	{ OWN_UPSTREAM, "forwarders", resolver_is },	/* BIND; PowerDNS as YAML */
+	{ OWN_BIND, "forwarders", resolver_is },
+	{ OWN_UPSTREAM, "forwarders", resolver_is },	/* PowerDNS as YAML */
 	{ OWN_UPSTREAM, "forward", resolver_is },	/* CoreDNS */
 	{ OWN_UPSTREAM, "forward-zones", resolver_is }, /* PowerDNS Recursor */
 	{ OWN_UPSTREAM, "forward-zones-recurse", resolver_is },
@@ -58,7 +59,7 @@ static const struct keyword keywords[] = {
 	{ OWN_UPSTREAM, "upstream_dns", resolver_is },
 	{ OWN_UPSTREAM, "bootstrap_dns", resolver_is },
 	{ OWN_UPSTREAM, "fallback_dns", resolver_is },
-	{ OWN_UPSTREAM, "server", resolver_is }, /* OpenWrt */
+	{ OWN_OPENWRT, "server", resolver_is }, /* "list server" */
 	{ OWN_SESSION, "REMOTE_HOST", session_is },
 };
 
@@ -183,6 +184,8 @@ static void on_line(struct scan *s, enum own_format format, const char *at, cons
 		if (is_word(word, length, "option"))
 			word = next_word(&at, end, &length);
 	}
+	if (word && format == OWN_OPENWRT && is_word(word, length, "list"))
+		word = next_word(&at, end, &length);
 	what = word ? what_of(format, word, length) : NULL;
 	if (what)
 		on_words(s, what, at, end);
@@ -210,7 +213,7 @@ static const char *comment_end(char before, const char *at, const char *end)
  * Lists of addresses, over however many lines: of braces, of YAML, TOML and Lua. A list goes on until a line begins
  * with a word that is none: with the next setting. An address too many costs less than one too few.
  */
-static void on_upstreams(struct scan *s, const char *at, const char *end)
+static void on_upstreams(struct scan *s, enum own_format format, const char *at, const char *end)
 {
 	const char *what = NULL, *is;
 	bool begins = true; /* a line */
@@ -227,7 +230,7 @@ static void on_upstreams(struct scan *s, const char *at, const char *end)
 			at = comment ?: at + 1;
 			continue;
 		}
-		is = what_of(OWN_UPSTREAM, at, length);
+		is = what_of(format, at, length);
 		if (is)
 			what = is;
 		else if (!is_address(at, length, &addr))
@@ -243,8 +246,8 @@ void own_scan(enum own_format format, const char *text, size_t size, long long n
 {
 	struct scan s = { .found = found, .arg = arg, .now = now, .one_by_one = format != OWN_DHCLIENT };
 
-	if (format == OWN_UPSTREAM)
-		return on_upstreams(&s, text, text + size);
+	if (format == OWN_UPSTREAM || format == OWN_BIND)
+		return on_upstreams(&s, format, text, text + size);
 	for (const char *at = text, *end = text + size; at < end;) {
 		const char *line = memchr(at, '\n', (size_t)(end - at)) ?: end;
 
