@@ -216,6 +216,7 @@ static void growth(void)
 			return;
 		}
 	}
+	CHECK(set.hosts_room <= hosts * 3 / 2, "room for %zu hosts", set.hosts_room);
 	ranges_finish(&set);
 	CHECK(ranges_count4(&set) == hosts, "%" PRIu64 " hosts", ranges_count4(&set));
 	CHECK(!set.duplicates, "%" PRIu64 " duplicates", set.duplicates);
