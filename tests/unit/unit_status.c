@@ -312,11 +312,11 @@ static void given_failures(const struct context *context, struct list_failure **
 static void given_lines(struct lines_down *down, const struct context *context, const char *file, bool served)
 {
 	(void)context;
-	*down = !strcmp(file, STATE_NEEDS)     ? w.needs
-		: !strcmp(file, STATE_LISTEN)  ? w.listen
-		: !strcmp(file, STATE_UNTOLD)  ? w.untold
+	*down = !strcmp(file, STATE_NEEDS)    ? w.needs
+		: !strcmp(file, STATE_LISTEN) ? w.listen
+		: !strcmp(file, STATE_UNTOLD) ? w.untold
 		: !strcmp(file, STATE_BEHIND) ? w.hook
-					       : w.lines;
+					      : w.lines;
 	down->n = served ? down->n : 0;
 }
 
