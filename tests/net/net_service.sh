@@ -133,6 +133,32 @@ comes_beside_a_command() {
 	stop
 }
 
+# Who attached it ends before it has the lock, as where the service is started again: the next one asks what is needed behind it.
+ended_beside_a_command() {
+	veth 0
+	ip link set lo up
+	printf '%s\n' 45.0.0.25{3,4} 198.51.100.{1..9} >it
+	bloom attach edge0
+	bloom load it it
+	: >conf
+	ready
+	hold_lock
+	ip link del edge0
+	veth 0
+	ip addr add 45.0.0.1/24 dev edge0
+	ip route add 203.0.0.0/16 via 45.0.0.254
+	wait_until "the filter on edge0" is_attached edge0
+	stop
+	is "$(get '.[0].verdict' test 45.0.0.254 || true)" drop "what becomes of a gateway that nobody was asked about"
+	kill "$holder"
+	ready
+	is "$(get '[.[].prefix]' allow)" '["45.0.0.254"]' "what was let through"
+	bloom disallow 45.0.0.254 --force
+	bloom restore --spare
+	is "$(get '[.[].prefix]' allow)" '[]' "what was let through, once that was taken back"
+	stop
+}
+
 # is_held INTERFACE: the service has a descriptor of what filters there.
 is_held() {
 	grep -qs "^ifindex:[[:blank:]]*$(<"/sys/class/net/$1/ifindex")\$" "/proc/$service_pid/fdinfo"/*
@@ -1046,6 +1072,6 @@ grows() {
 	stop
 }
 
-run_cases grows starts_and_stops tells_who_is_busy only_one finds_interfaces "finds_interfaces --shared" finds_the_same_number comes_beside_a_command detached_beside_a_command comes_with_many_names name_of_what_is_away says_what_is_not_seen tries_interfaces_again claims_no_filter gives_up_an_interface changes_slowly ends_bans ends_what_was_killed restores_without_watchers clock_is_set ends_bans_later starts_on_a_full_disk starts_without_names \
+run_cases grows starts_and_stops tells_who_is_busy only_one finds_interfaces "finds_interfaces --shared" finds_the_same_number comes_beside_a_command ended_beside_a_command detached_beside_a_command comes_with_many_names name_of_what_is_away says_what_is_not_seen tries_interfaces_again claims_no_filter gives_up_an_interface changes_slowly ends_bans ends_what_was_killed restores_without_watchers clock_is_set ends_bans_later starts_on_a_full_disk starts_without_names \
 	ends_bans_of_a_state_that_was_gone beside_a_load \
 	rotates rotates_later killed_at_start answers_prometheus port_is_taken nothing_is_told with_few_rights damaged_state line_fails line_is_refused says_without_room spoken_of_all_the_time says_nothing_of_a_link written_all_the_time counts_nothing

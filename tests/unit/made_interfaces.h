@@ -231,12 +231,6 @@ static bool given_goes_back(const struct context *context, const struct attachme
 	return label_is(label, at->as, at->match) && at->until;
 }
 
-static bool given_filtered(const struct context *context, const char *label)
-{
-	(void)context;
-	return find(label);
-}
-
 static int off(struct attachment *is, const char *label)
 {
 	int err = is ? call("off %s", label) : because(-ENOENT, "%s is not filtered", label);
@@ -512,7 +506,6 @@ static void *given_calloc(size_t n, size_t size)
 #define attach_settle	       given_settle
 #define attach_turned	       given_turned
 #define attach_find	       given_find
-#define attach_is_filtered     given_filtered
 #define attach_goes_back       given_goes_back
 #define attach_list	       given_list
 #define detach_one	       given_detach

@@ -27,7 +27,7 @@ static char directory[200], file[220];
 
 static void empty_directory(void)
 {
-	static const char *const names[] = { "state.db", "state.db-wal", "state.db-shm", "lock", "events" };
+	static const char *const names[] = { "state.db", "state.db-wal", "state.db-shm", "lock", "events", "ahead" };
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
 		char path[220];

@@ -46,11 +46,18 @@ static int given_in_force(const struct context *context, struct generation *g)
 	return call("what is in force");
 }
 
-#define ports_come   given_come
-#define live_open    given_live
-#define live_close   given_close
-#define kernel_ready given_ready
-#define lock_take    given_take
+static bool given_filtered(const struct context *context, const char *label)
+{
+	(void)context;
+	return find(label);
+}
+
+#define ports_come	   given_come
+#define attach_is_filtered given_filtered
+#define live_open	   given_live
+#define live_close	   given_close
+#define kernel_ready	   given_ready
+#define lock_take	   given_take
 #include "change/no_room.c"
 #define attach_all  attach_ahead
 #define kernel_live given_in_force
@@ -408,6 +415,60 @@ static void restored_ahead(void)
 	restores(false, false);
 }
 
+static void a_port(void)
+{
+	eth0_is();
+	comes("p2", MATCH_SOURCE);
+}
+
+/* The call that asks, where one has come back. */
+#define ASKED 4
+
+/* That one was attached ahead outlives whoever did: it waits, and ends before it has the lock, as by kill -9. */
+static void ended_ahead(void)
+{
+	static const struct {
+		const char *is;
+		void (*make)(void);
+		bool is_dropped; /* out of the state, before the next one */
+	} cases[] = { { "it is back", back_eth0, false },
+		      { "it is back, and is not wanted any more", back_eth0, true },
+		      { "a port came", a_port, false } };
+	char path[STATE_PATH_MAX];
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		for (int at = 0; at < 3; at++) {
+			struct ahead ahead = { .context = &own_context };
+
+			anew();
+			new_n = 0;
+			cases[i].make();
+			printf("-- %s%s\n", cases[i].is,
+			       at == 1	 ? "; what is asked fails"
+			       : at == 2 ? "; without room"
+					 : "");
+			ahead_attach(&ahead);
+			free(ahead.names);
+			if (cases[i].is_dropped)
+				eth0_is_not_wanted(0);
+			calls = 0;
+			fails_at = at == 1 ? ASKED : at == 2;
+			fails_with = at == 2 ? -ENOSPC : -EIO;
+			restores(true, false);
+			puts("-- the next one");
+			calls = fails_at = 0;
+			restores(true, false);
+		}
+	puts("-- it cannot be written");
+	anew();
+	new_n = 0;
+	back_eth0();
+	if (mkdir(state_path(path, directory, STATE_AHEAD), 0700))
+		abort();
+	waits_for_lock = 1;
+	restores(true, false);
+}
+
 static void completes(void)
 {
 	struct change change = { .context = &own_context };
@@ -435,11 +496,10 @@ static void completes(void)
 
 static void word_for_word(void)
 {
-	static const struct scene scenes[] = { { "restore", restored },
-					       { "early", restored_early },
-					       { "without room", restored_without_room },
-					       { "ahead", restored_ahead },
-					       { "half changed", completes } };
+	static const struct scene scenes[] = {
+		{ "restore", restored },     { "early", restored_early },    { "without room", restored_without_room },
+		{ "ahead", restored_ahead }, { "ended ahead", ended_ahead }, { "half changed", completes }
+	};
 
 	shows_scenes(&shows, scenes, sizeof(scenes) / sizeof(scenes[0]), NULL);
 	anew();

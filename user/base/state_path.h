@@ -36,6 +36,7 @@
 #define STATE_CARRIED	     "carried" /* when it was said last that a tunnel carries a session */
 #define STATE_UNHEARD	     "unheard" /* and that not all who are logged in count */
 #define STATE_TUNNELS	     "tunnels" /* their far ends, when all could be asked for last */
+#define STATE_AHEAD	     "ahead"   /* what was attached, and nobody was asked about yet */
 #define STATE_WORKSHOP	     "recovering"
 #define STATE_RESERVE	     "reserve" /* room on the disk */
 
@@ -47,8 +48,8 @@
 		STATE_FLEET, STATE_FLEET ".", STATE_AGENT, STATE_AGENT ".", STATE_LEARNED, STATE_LEARNED ".",         \
 		STATE_LINES, STATE_LINES ".", STATE_LISTEN, STATE_LISTEN ".", STATE_NEEDS, STATE_NEEDS ".",           \
 		STATE_NETWORKS, STATE_NETWORKS ".", STATE_UNSEEN, STATE_CARRIED, STATE_UNHEARD, STATE_UNTOLD,         \
-		STATE_UNTOLD ".", STATE_TUNNELS, STATE_TUNNELS ".", STATE_BEHIND, STATE_BEHIND ".", STATE_WORKSHOP,   \
-		STATE_RESERVE, STATE_RESERVE "."
+		STATE_UNTOLD ".", STATE_TUNNELS, STATE_TUNNELS ".", STATE_BEHIND, STATE_BEHIND ".", STATE_AHEAD,      \
+		STATE_WORKSHOP, STATE_RESERVE, STATE_RESERVE "."
 
 #define STATE_PATH_MAX PATH_MAX
 

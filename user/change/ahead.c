@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "change/ahead.h"
 
+#include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "base/close_fd.h"
 #include "base/context.h"
 #include "base/grow.h"
 #include "base/label.h"
+#include "base/state_path.h"
 #include "bpf/abi.h"
 #include "change/agreement.h"
 #include "change/attach.h"
@@ -42,12 +47,57 @@ static bool is_expected(const struct expected *e, const char *name)
 	return is;
 }
 
-bool ahead_has(const struct ahead *a, const char *name)
+static bool has(const struct ahead *a, const char *name)
 {
 	for (size_t i = 0; i < a->n; i++)
 		if (!strcmp(a->names[i], name))
 			return true;
 	return false;
+}
+
+static void add(struct ahead *a, const char *name)
+{
+	if (!has(a, name) && GROW(a->names, a->n))
+		snprintf(a->names[a->n++], sizeof(*a->names), "%s", name);
+}
+
+static int file_open(const struct context *context, int flags)
+{
+	char path[STATE_PATH_MAX];
+
+	return open(state_path(path, context->state, STATE_AHEAD), flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
+}
+
+/* For whoever restores next, where we end before we have asked. Where it cannot be written, we alone know it. */
+static void keep(struct ahead *a, const char *name)
+{
+	int fd = has(a, name) ? -1 : file_open(a->context, O_WRONLY | O_CREAT | O_APPEND);
+
+	if (fd >= 0)
+		dprintf(fd, "%s\n", name);
+	close_fd(fd);
+	add(a, name);
+}
+
+/* No name of an interface has a blank in it. */
+void ahead_take(struct ahead *a)
+{
+	char name[IF_NAMESIZE];
+	int fd = file_open(a->context, O_RDONLY);
+	FILE *in = fd < 0 ? NULL : fdopen(fd, "r");
+
+	_Static_assert(IF_NAMESIZE == 16, "as the line below");
+	while (in && fscanf(in, "%15s", name) == 1)
+		add(a, name);
+	if (in)
+		fclose(in);
+	else
+		close_fd(fd);
+}
+
+bool ahead_begins(const struct ahead *a, const char *label)
+{
+	return has(a, label) || !attach_is_filtered(a->context, label);
 }
 
 static int detach_unexpected(struct ahead *a, const struct expected *e)
@@ -81,11 +131,11 @@ static bool has_come_back(const struct attachment *list, size_t n, const char *n
 static void attach(struct ahead *a, struct state *state, struct attachment at)
 {
 	if (at.match != MATCH_SOURCE || at.shared || !if_nametoindex(at.name) ||
-	    state_pending_has(state, PENDING_INTERFACE, at.name) || attach_one(a->context, &at))
+	    state_pending_has(state, PENDING_INTERFACE, at.name))
 		return;
-	attachment_warn(&at);
-	if (!ahead_has(a, at.name) && GROW(a->names, a->n))
-		memcpy(a->names[a->n++], at.name, sizeof(at.name));
+	keep(a, at.name);
+	if (!attach_one(a->context, &at))
+		attachment_warn(&at);
 }
 
 static void attach_all(struct ahead *a, struct state *state, const struct expected *e)
@@ -98,7 +148,7 @@ static void attach_all(struct ahead *a, struct state *state, const struct expect
 		if (has_come_back(list, n, e->kept[i].name))
 			attach(a, state, e->kept[i]);
 	for (size_t i = 0; i < e->come_n && !err; i++)
-		if (!ahead_has(a, e->come[i].name) || has_come_back(list, n, e->come[i].name))
+		if (!has(a, e->come[i].name) || has_come_back(list, n, e->come[i].name))
 			attach(a, state, attachment_kept(&e->come[i]));
 	free(list);
 }
@@ -125,8 +175,18 @@ void ahead_attach(void *ahead)
 int ahead_settle(struct ahead *a, struct state *state)
 {
 	struct expected e = { 0 };
-	int err = a->n ? look(&e, state) ?: detach_unexpected(a, &e) : 0;
+	int err;
+
+	ahead_take(a);
+	err = a->n ? look(&e, state) ?: detach_unexpected(a, &e) : 0;
 
 	let_go(&e);
 	return err;
+}
+
+void ahead_asked(const struct context *context)
+{
+	char path[STATE_PATH_MAX];
+
+	unlink(state_path(path, context->state, STATE_AHEAD));
 }

@@ -918,7 +918,7 @@ static int restore_afresh(struct change *change, const struct ahead *ahead)
 		int64_t back = goes_back(&kept[i], pending, pending_n);
 
 		label_of(label, kept[i].name, kept[i].match);
-		if (!ahead_has(ahead, label) && attach_is_filtered(change->context, label))
+		if (!ahead_begins(ahead, label))
 			continue;
 		guard->afresh = true;
 		/* Where it is missing nothing begins yet. */
@@ -993,6 +993,8 @@ static int restore_filter(struct change *change, const struct restore_options *o
 	err = restore_afresh(change, ahead) ?:
 	      restore_early(change, &again) ?:
 	      apply_if_needed(change->state, &change->live, &change->guard);
+	if (!err)
+		ahead_asked(change->context);
 	if (!err || !again || !whole)
 		return err;
 	/* What is in force was to be asked about, and no more: the service does without, and its next start asks. */
@@ -1025,15 +1027,14 @@ static int restore_once(struct context *context, const struct restore_options *o
 }
 
 /* Once more by whoever comes when there is room. */
-static bool without_room(const struct context *context, const struct restore_options *options, size_t *missing,
-			 int *err)
+static bool without_room(const struct ahead *ahead, const struct restore_options *options, size_t *missing, int *err)
 {
 	char why[512];
 	bool all;
 
 	snprintf(why, sizeof(why), "%s", reason(*err));
 	*missing = 0;
-	all = attach_without_room(context, options, missing);
+	all = attach_without_room(ahead, options, missing);
 	*err = because(*err, "%s%s", why, all ? "; what can be filtered is, and is kept when there is room" : "");
 	return all;
 }
@@ -1041,10 +1042,13 @@ static bool without_room(const struct context *context, const struct restore_opt
 int restore(struct context *context, const struct restore_options *options, size_t *missing)
 {
 	struct ahead ahead = { .context = context };
-	int err = restore_once(context, options, &ahead, missing);
+	int err;
+
+	ahead_take(&ahead);
+	err = restore_once(context, options, &ahead, missing);
 
 	/* The room that is kept is for the start of the machine: whoever fills the disk would have that, too. */
-	if (err_is(err, ENOSPC) && !without_room(context, options, missing, &err) && reserve_give(context->state)) {
+	if (err_is(err, ENOSPC) && !without_room(&ahead, options, missing, &err) && reserve_give(context->state)) {
 		*missing = 0;
 		err = restore_once(context, options, &ahead, missing);
 	}

@@ -9,6 +9,7 @@
 #include "base/lock.h"
 #include "base/log.h"
 #include "change/agreement.h"
+#include "change/ahead.h"
 #include "change/attach.h"
 #include "change/guard_needs.h"
 #include "change/ports.h"
@@ -36,12 +37,12 @@ static int kept_and_come(struct state *state, struct attachment **list, size_t *
 	return err ?: *list ? 0 : -ENOMEM;
 }
 
-static bool is_open(const struct context *context, const struct attachment *list, size_t n)
+static bool any_begins(const struct ahead *ahead, const struct attachment *list, size_t n)
 {
 	char label[LABEL_MAX];
 
 	for (size_t i = 0; i < n; i++)
-		if (!attach_is_filtered(context, label_of(label, list[i].name, list[i].match)))
+		if (ahead_begins(ahead, label_of(label, list[i].name, list[i].match)))
 			return true;
 	return false;
 }
@@ -56,23 +57,24 @@ static int ask_for_needs(struct state *state, const struct live *live, const str
 	return err;
 }
 
-static int attach_all(const struct context *context, struct state *state, const struct live *live,
+static int attach_all(const struct ahead *ahead, struct state *state, const struct live *live,
 		      const struct restore_options *options, size_t *missing)
 {
 	struct attachment *list = NULL;
 	size_t n = 0;
-	int err = kept_and_come(state, &list, &n) ?: kernel_ready(context);
+	int err = kept_and_come(state, &list, &n) ?: kernel_ready(ahead->context);
 
-	if (!err && is_open(context, list, n))
+	if (!err && any_begins(ahead, list, n))
 		err = ask_for_needs(state, live, options);
 	for (size_t i = 0; i < n && !err; i++)
-		*missing += !attachment_restore(context, &list[i]);
+		*missing += !attachment_restore(ahead->context, &list[i]);
 	free(list);
 	return err;
 }
 
-bool attach_without_room(const struct context *context, const struct restore_options *options, size_t *missing)
+bool attach_without_room(const struct ahead *ahead, const struct restore_options *options, size_t *missing)
 {
+	const struct context *context = ahead->context;
 	struct context soon = *context;
 	enum agreement is = NOTHING_LIVE;
 	char path[STATE_PATH_MAX];
@@ -89,7 +91,7 @@ bool attach_without_room(const struct context *context, const struct restore_opt
 	if (!err)
 		is = agreement(state, &live.g);
 	if (is == AGREED || is == BEHIND)
-		err = attach_all(context, state, &live, options, missing);
+		err = attach_all(ahead, state, &live, options, missing);
 	if (err)
 		note("without room nothing more is attached: %s", reason(err));
 	state_close(state);

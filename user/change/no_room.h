@@ -6,13 +6,14 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-struct context;
+struct ahead;
 struct restore_options;
 
 /*
  * Attaches what is in the state and what has become a port since, of which the state gets its entries when there is
- * room. *missing: as of restore(). False: more was to be done than that, or not even that could be.
+ * room. Who is dropped is said where it begins to filter anywhere. *missing: as of restore(). False: more was to be
+ * done than that, or not even that could be.
  */
-bool attach_without_room(const struct context *context, const struct restore_options *options, size_t *missing);
+bool attach_without_room(const struct ahead *ahead, const struct restore_options *options, size_t *missing);
 
 #endif
