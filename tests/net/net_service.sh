@@ -133,7 +133,13 @@ comes_beside_a_command() {
 	stop
 }
 
-# Who attached it ends before it has the lock, as where the service is started again: the next one asks what is needed behind it.
+# passes ADDRESS: test says so.
+passes() {
+	[ "$(get '.[0].verdict' test "$1")" = pass ]
+}
+
+# ended_beside_a_command service|restore: who attached it ends before it has the lock, as where the service is started again. The
+# next one asks what is needed behind it.
 ended_beside_a_command() {
 	veth 0
 	ip link set lo up
@@ -148,10 +154,16 @@ ended_beside_a_command() {
 	ip addr add 45.0.0.1/24 dev edge0
 	ip route add 203.0.0.0/16 via 45.0.0.254
 	wait_until "the filter on edge0" is_attached edge0
-	stop
+	if [ "$1" = service ]; then
+		stop
+	else
+		pkill -KILL -P "$service_pid" -f '^xdp-bloom restore '
+		heard "$log" "restore: it was ended by signal 9"
+	fi
 	is "$(get '.[0].verdict' test 45.0.0.254 || true)" drop "what becomes of a gateway that nobody was asked about"
 	kill "$holder"
-	ready
+	[ "$1" = restore ] || ready
+	wait_until "what was asked" passes 45.0.0.254
 	is "$(get '[.[].prefix]' allow)" '["45.0.0.254"]' "what was let through"
 	bloom disallow 45.0.0.254 --force
 	bloom restore --spare
@@ -1072,6 +1084,6 @@ grows() {
 	stop
 }
 
-run_cases grows starts_and_stops tells_who_is_busy only_one finds_interfaces "finds_interfaces --shared" finds_the_same_number comes_beside_a_command ended_beside_a_command detached_beside_a_command comes_with_many_names name_of_what_is_away says_what_is_not_seen tries_interfaces_again claims_no_filter gives_up_an_interface changes_slowly ends_bans ends_what_was_killed restores_without_watchers clock_is_set ends_bans_later starts_on_a_full_disk starts_without_names \
+run_cases grows starts_and_stops tells_who_is_busy only_one finds_interfaces "finds_interfaces --shared" finds_the_same_number comes_beside_a_command "ended_beside_a_command service" "ended_beside_a_command restore" detached_beside_a_command comes_with_many_names name_of_what_is_away says_what_is_not_seen tries_interfaces_again claims_no_filter gives_up_an_interface changes_slowly ends_bans ends_what_was_killed restores_without_watchers clock_is_set ends_bans_later starts_on_a_full_disk starts_without_names \
 	ends_bans_of_a_state_that_was_gone beside_a_load \
 	rotates rotates_later killed_at_start answers_prometheus port_is_taken nothing_is_told with_few_rights damaged_state line_fails line_is_refused says_without_room spoken_of_all_the_time says_nothing_of_a_link written_all_the_time counts_nothing

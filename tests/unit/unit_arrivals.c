@@ -264,6 +264,15 @@ static bool given_pins(const struct context *its)
 	return !no_pins;
 }
 
+/* Of what was attached ahead. */
+static bool nobody_was_asked;
+
+static bool given_waits(const struct context *its)
+{
+	(void)its;
+	return nobody_was_asked;
+}
+
 static bool given_is_full(const char *directory)
 {
 	if (strcmp(directory, own_context.state) != 0)
@@ -271,6 +280,7 @@ static bool given_is_full(const char *directory)
 	return is_full;
 }
 
+#define ahead_waits	     given_waits
 #define netlink_open	     given_open
 #define nl_close	     given_close
 #define nl_fd		     given_fd
@@ -492,6 +502,24 @@ static void gone_of(unsigned char family, int number)
 	reads_n++;
 	line("a message that %d has gone%s", number, family ? " from a bridge" : "");
 	reads_now();
+}
+
+/* All is filtered, and the restore that attached it ended before it asked. */
+static void nobody_asked(void)
+{
+	keep("eth0", MATCH_SOURCE);
+	link_is("eth0", 3);
+	attach("eth0", MATCH_SOURCE);
+	expect();
+	came();
+	nobody_was_asked = true;
+	left();
+	after(1000);
+	after(4000);
+	left();
+	nobody_was_asked = false;
+	after(10000);
+	left();
 }
 
 /* It comes again, and has the number that it had. */
@@ -1065,18 +1093,13 @@ static void word_for_word(void)
 	static const struct {
 		const char *name;
 		void (*happens)(void);
-	} each[] = { { "one comes", comes },
-		     { "the same number", same_number },
-		     { "one is there", there },
-		     { "messages", messages },
-		     { "tried again", again },
-		     { "not read", not_read },
-		     { "what follows", followed },
-		     { "ports", ports },
-		     { "in vain", in_vain },
-		     { "other names", by_other_name },
-		     { "without pause", without_pause },
-		     { "not open", not_open } };
+	} each[] = {
+		{ "one comes", comes },	   { "the same number", same_number }, { "nobody was asked", nobody_asked },
+		{ "one is there", there }, { "messages", messages },	       { "tried again", again },
+		{ "not read", not_read },  { "what follows", followed },       { "ports", ports },
+		{ "in vain", in_vain },	   { "other names", by_other_name },   { "without pause", without_pause },
+		{ "not open", not_open },
+	};
 
 	for (size_t i = 0; i < sizeof(each) / sizeof(each[0]); i++) {
 		now_ms = BEGINS;

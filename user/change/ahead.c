@@ -184,6 +184,13 @@ int ahead_settle(struct ahead *a, struct state *state)
 	return err;
 }
 
+bool ahead_waits(const struct context *context)
+{
+	char path[STATE_PATH_MAX];
+
+	return !access(state_path(path, context->state, STATE_AHEAD), F_OK);
+}
+
 void ahead_asked(const struct context *context)
 {
 	char path[STATE_PATH_MAX];

@@ -29,6 +29,8 @@ void ahead_attach(void *ahead);
 bool ahead_begins(const struct ahead *ahead, const char *label);
 /* Under the lock: what is not to be filtered any more is detached. 0 or -errno with the reason recorded. */
 int ahead_settle(struct ahead *ahead, struct state *state);
+/* Has one that restores ended before it asked? */
+bool ahead_waits(const struct context *context);
 /* Under the lock: the guard rails were asked about all of it. */
 void ahead_asked(const struct context *context);
 

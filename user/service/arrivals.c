@@ -12,6 +12,7 @@
 #include "base/netlink.h"
 #include "base/other_name.h"
 #include "base/ports.h"
+#include "change/ahead.h"
 #include "kernel/attach.h"
 #include "kernel/detect_in_force.h"
 #include "kernel/pins.h"
@@ -364,7 +365,7 @@ bool arrivals_left_open(struct arrivals *a, int64_t now)
 {
 	struct attached on = look(a);
 	uint64_t due = ports_due(a);
-	bool open = due;
+	bool open = due || ahead_waits(a->context);
 
 	/* What came while it ran it may not have seen. */
 	if (!a->came && due == a->ports_reported)
@@ -405,6 +406,7 @@ bool arrivals_came(struct arrivals *a, int64_t now)
 		look_at_heard(a);
 		a->ports_reported = 0;
 		on_ports(a);
+		a->came = a->came || ahead_waits(a->context);
 	}
 	came = a->came;
 	a->came = false;

@@ -26,7 +26,10 @@ int arrivals_expect(struct arrivals *arrivals, struct state *state);
 void arrivals_read(struct arrivals *arrivals, int64_t now);
 /* Is one there that the filter is not on? Each is reported once, and again if restore could not attach it. */
 bool arrivals_came(struct arrivals *arrivals, int64_t now);
-/* A restore has ended: is one there that the filter is still not on? It is reported again later, backing off. */
+/*
+ * A restore has ended: is one there that the filter is still not on, or that the guard rails were not asked about
+ * (change/ahead.h)? It is reported again later, backing off.
+ */
 bool arrivals_left_open(struct arrivals *arrivals, int64_t now);
 /* When to ask arrivals_fd(), and arrivals_came() even if nothing was read, in ms of CLOCK_MONOTONIC. */
 int64_t arrivals_due(const struct arrivals *arrivals, int64_t now);
