@@ -857,12 +857,12 @@ network_up() {
 	ip route add default via 45.0.0.254
 }
 
-# Before the network is up nothing is needed: the service asks again, once, and takes back no decision.
-asked_again() {
+# restored_early ADDRESS...: the machine starts with a list that bans these, and its network is not up.
+restored_early() {
 	veth 0
 	ip link set lo up
 	umount /etc/resolv.conf 2>/dev/null
-	printf '%s\n' 45.0.0.25{3,4} 45.6.0.1 198.51.100.{1..9} >it
+	printf '%s\n' "$@" 198.51.100.{1..9} >it
 	bloom attach edge0
 	bloom load it it
 	rm -rf "$XDP_BLOOM_BPFFS"
@@ -870,8 +870,13 @@ asked_again() {
 	veth 0
 	bloom restore --spare
 	is "$(get length allow)" 0 "the exceptions before the network is up"
-	network_up
 	: >conf
+}
+
+# Before the network is up nothing is needed: the service asks again, once, and takes back no decision.
+asked_again() {
+	restored_early 45.0.0.25{3,4} 45.6.0.1
+	network_up
 	ready
 	verdicts 45.0.0.254=pass 45.6.0.1=pass 45.0.0.253=drop 198.51.100.1=drop
 	stop
@@ -887,19 +892,8 @@ asked_again() {
 
 # A lease that comes behind the service: nobody was there to be asked about until then.
 asked_when_it_comes() {
-	veth 0
-	ip link set lo up
-	umount /etc/resolv.conf 2>/dev/null
-	printf '%s\n' 45.0.0.25{3,4} 45.6.0.1 198.51.100.{1..9} >it
-	bloom attach edge0
-	bloom load it it
-	rm -rf "$XDP_BLOOM_BPFFS"
-	ip link del edge0
-	veth 0
-	bloom restore --spare
-	: >conf
+	restored_early 45.0.0.25{3,4} 45.6.0.1
 	ready
-	is "$(get length allow)" 0 "the exceptions before the network is up"
 	network_up
 	wait_until "the exceptions" has_exceptions '["45.0.0.254","45.6.0.1"]'
 	verdicts 45.0.0.254=pass 45.6.0.1=pass 45.0.0.253=drop 198.51.100.1=drop
@@ -913,17 +907,7 @@ asked_when_it_comes() {
 
 # The network comes up, and nothing that it needs is banned: what is needed from then on is no more let through.
 asked_no_more() {
-	veth 0
-	ip link set lo up
-	umount /etc/resolv.conf 2>/dev/null
-	printf '%s\n' 45.0.0.253 198.51.100.{1..9} >it
-	bloom attach edge0
-	bloom load it it
-	rm -rf "$XDP_BLOOM_BPFFS"
-	ip link del edge0
-	veth 0
-	bloom restore --spare
-	: >conf
+	restored_early 45.0.0.253
 	ready
 	network_up
 	wait_until "the end of the question" is_asked
