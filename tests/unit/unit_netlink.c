@@ -496,20 +496,27 @@ static void changes_meanwhile(void)
 	IS(err, EIO, "1 ", 1);
 }
 
+static struct nl_socket *three_links(void)
+{
+	struct nl_socket *s;
+
+	begins();
+	for (int i = 1; i <= 3; i++)
+		put_link(true, i, 0);
+	put_end(true, NLMSG_DONE, 0);
+	*seen = '\0';
+	NEEDED(!netlink_open(&s, NETLINK_ROUTE, 0, 0));
+	return s;
+}
+
 static void first_of_them(void)
 {
 	for (size_t most = 0; most < 5; most++) {
 		static const char *const wanted[] = { "", "1 ", "1 2 ", "1 2 3 ", "1 2 3 " };
 		bool whole = most < 3;
-		struct nl_socket *s;
+		struct nl_socket *s = three_links();
 		int err;
 
-		begins();
-		for (int i = 1; i <= 3; i++)
-			put_link(true, i, 0);
-		put_end(true, NLMSG_DONE, 0);
-		*seen = '\0';
-		NEEDED(!netlink_open(&s, NETLINK_ROUTE, 0, 0));
 		err = netlink_dump_first(s, RTM_GETLINK, NULL, sizeof(struct ifinfomsg), most, see, &asked, &whole);
 		CHECK(!err && !strcmp(seen, wanted[most]) && whole == (most >= 3), "of %zu: '%s'%s", most, seen,
 		      whole ? ", all" : "");
@@ -523,15 +530,9 @@ static void for_so_long(void)
 	for (unsigned int ms = 0; ms < 50; ms += 10) {
 		static const char *const wanted[] = { "1 ", "1 ", "1 2 ", "1 2 3 ", "1 2 3 " };
 		bool whole = ms < 40;
-		struct nl_socket *s;
+		struct nl_socket *s = three_links();
 		int err;
 
-		begins();
-		for (int i = 1; i <= 3; i++)
-			put_link(true, i, 0);
-		put_end(true, NLMSG_DONE, 0);
-		*seen = '\0';
-		NEEDED(!netlink_open(&s, NETLINK_ROUTE, 0, 0));
 		err = netlink_dump_within(s, RTM_GETLINK, NULL, sizeof(struct ifinfomsg), ms, see, &asked, &whole);
 		CHECK(!err && !strcmp(seen, wanted[ms / 10]) && whole == (ms == 40), "in %u ms: '%s'%s", ms, seen,
 		      whole ? ", all" : "");
