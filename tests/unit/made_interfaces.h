@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * The interfaces of a kernel that is made up, and the filter on them, over a state in a directory of the test's own:
- * each call of change/attach.c, which is included here, is printed, and the one of a given number fails.
+ * each call of what attaches, detaches and restores, which is included here, is printed, and the one of a given
+ * number fails.
  */
 #ifndef MADE_INTERFACES_H
 #define MADE_INTERFACES_H
@@ -19,11 +20,16 @@
 #include "base/trusted_dir.h"
 #include "change/agreement.h"
 #include "change/attach.h"
+#include "change/attachments.h"
 #include "change/change.h"
+#include "change/detach.h"
 #include "change/guard_needs.h"
+#include "change/no_room.h"
 #include "change/own_addresses.h"
 #include "change/ports.h"
+#include "change/restore.h"
 #include "change/revert_timer.h"
+#include "kernel/attach.h"
 #include "kernel/device.h"
 #include "kernel/generation.h"
 #include "kernel/match.h"
@@ -542,7 +548,10 @@ static void *given_calloc(size_t n, size_t size)
 #define state_port_rows(s, all, n)	 read_ports(s, all, n)
 #define state_port_rows_bound(s, all, n) read_ports(s, all, n)
 #define put				 put_one
+#include "change/attachments.c"
 #include "change/attach.c"
+#include "change/detach.c"
+#include "change/restore.c"
 #undef calloc
 #undef state_interfaces
 #undef state_port_rows

@@ -9,6 +9,7 @@
 #include "base/other_name.h"
 #include "change/attach.h"
 #include "change/change.h"
+#include "change/detach.h"
 #include "change/purge.h"
 #include "feeds/announce.h"
 #include "kernel/device.h"

@@ -15,7 +15,7 @@
 #include "base/grow.h"
 #include "base/log.h"
 #include "change/accounts_internal.h"
-#include "change/attach.h"
+#include "change/attachments.h"
 #include "change/catch_up.h"
 #include "change/change.h"
 #include "change/home.h"
@@ -134,7 +134,7 @@ __attribute__((noreturn)) static void made_exit(int status)
 #define live_close(live)				 ((void)call("the kernel is left"))
 #define home_look(change)				 (((change)->context->abroad = abroad), call("is the filter here?"))
 #define catch_up(state, live, at_least)			 call("caught up, at least %d", (int)(at_least))
-#define attach_complete(change)				 ((void)call("attached, completely"))
+#define attachments_complete(change)			 ((void)call("attached, completely"))
 #define kernel_scopes_follow(context)			 call("scopes follow their interfaces")
 #define warn(...)					 (printf("  warns: " __VA_ARGS__), putchar(10))
 #define own_names_settle(context, state)		 call("names are settled")

@@ -5,8 +5,8 @@
 
 #include "base/context.h"
 #include "base/log.h"
-#include "change/attach.h"
 #include "change/own_addresses.h"
+#include "change/restore.h"
 #include "kernel/live.h"
 #include "observe/lines_down.h"
 #include "state/events.h"

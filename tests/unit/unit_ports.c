@@ -15,8 +15,9 @@
 #include "base/other_name.h"
 #include "base/ports.h"
 #include "bpf/abi.h"
-#include "change/attach.h"
+#include "change/attachments.h"
 #include "change/change.h"
+#include "kernel/attach.h"
 #include "shown.h"
 #include "state/events.h"
 

@@ -488,7 +488,7 @@ static void completes(void)
 		fails_at = at - 1;
 		printf("-- call %d fails\n", at - 1);
 		change.state = opened(false);
-		attach_complete(&change);
+		attachments_complete(&change);
 		state_close(change.state);
 		print_state();
 	}

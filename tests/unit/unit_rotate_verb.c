@@ -4,8 +4,8 @@
 #include <stdlib.h>
 
 #include "change/apply.h"
-#include "change/attach.h"
 #include "change/feed_row.h"
+#include "change/restore.h"
 #include "change/revert_timer.h"
 #include "kernel/live.h"
 #include "naive.h"

@@ -14,8 +14,9 @@
 #include "base/state_path.h"
 #include "bpf/abi.h"
 #include "change/agreement.h"
-#include "change/attach.h"
+#include "change/attachments.h"
 #include "change/ports.h"
+#include "kernel/attach.h"
 
 /* Of the state, and the ports that it has not yet. */
 struct expected {

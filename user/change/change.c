@@ -12,7 +12,7 @@
 #include "base/grow.h"
 #include "base/log.h"
 #include "change/accounts_internal.h"
-#include "change/attach.h"
+#include "change/attachments.h"
 #include "change/catch_up.h"
 #include "change/home.h"
 #include "change/own_names.h"
@@ -67,7 +67,7 @@ int change_begin_at(struct change **change, struct context *context, time_t at_l
 	err = catch_up(&c->state, &c->live, at_least);
 	if (err || errand.declined)
 		return err;
-	attach_complete(c);
+	attachments_complete(c);
 	if (context->abroad)
 		return 0;
 	/* Where no service has seen that an interface came. */

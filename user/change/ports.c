@@ -11,8 +11,9 @@
 #include "base/log.h"
 #include "bpf/abi.h"
 #include "change/apply.h"
-#include "change/attach.h"
+#include "change/attachments.h"
 #include "change/change.h"
+#include "kernel/attach.h"
 #include "state/events.h"
 #include "state/settings.h"
 

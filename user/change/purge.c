@@ -17,7 +17,7 @@
 #include "base/log.h"
 #include "base/state_path.h"
 #include "base/trusted_dir.h"
-#include "change/attach.h"
+#include "change/detach.h"
 #include "kernel/pins.h"
 
 static const char *const kept[] = { STATE_ALL, NULL };

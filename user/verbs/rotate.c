@@ -2,12 +2,12 @@
 /* rotate, flush, restore */
 #include "change/apply.h"
 #include "change/change.h"
-#include "change/attach.h"
 #include "change/feed_row.h"
+#include "change/restore.h"
+#include "state/bans.h"
 #include "state/failed.h"
 #include "state/kept_image.h"
 #include "state/state.h"
-#include "state/bans.h"
 #include "verbs/verbs.h"
 
 const struct option_spec rotate_options[] = {
