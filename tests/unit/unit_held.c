@@ -165,6 +165,11 @@ static void link_unpinned(void)
 	unpinned("pins/links/eth0");
 }
 
+static void shared_unpinned(void)
+{
+	unpinned("pins/links/eth0%shared");
+}
+
 static void slot_unpinned(void)
 {
 	unpinned("pins/slot");
@@ -262,6 +267,13 @@ static void renamed_and_new(void)
 	renamed();
 	iface_new(8, "eth0");
 	quietly(eth0);
+}
+
+static void renamed_and_shared(void)
+{
+	renamed();
+	iface_new(8, "eth0");
+	quietly(eth0_shared);
 }
 
 static void behind_taken_out(void)
@@ -698,6 +710,7 @@ STEPS(sees_gone, look, interface_gone, look, look)
 STEPS(sees_back, look, interface_gone, look, interface_back, look, look)
 STEPS(sees_renamed, look, renamed, look, link_detached, look, look)
 STEPS(keeps_renamed, look, renamed_and_new, look, look)
+STEPS(keeps_renamed_shared, look, shared_unpinned, renamed_and_shared, look, look, repair, look)
 STEPS(keeps_unpinned_renamed, look, link_unpinned, renamed_and_new, look, look, repair, look)
 STEPS(sees_behind, look, behind_taken_out, look, look)
 STEPS(takes_next, look, next_generation, look, look)
@@ -777,6 +790,7 @@ static const struct happens all[] = {
 	{ "an interface goes, and comes back, shared", shared, sees_back, ONCE },
 	{ "renamed, then detached", on_two, sees_renamed, ONCE },
 	{ "renamed, and another of that name", on_eth0, keeps_renamed, ONCE },
+	{ "renamed, unpinned, and another of that name, both shared", shared, keeps_renamed_shared, ONCE },
 	{ "renamed, unpinned, and another of that name", on_eth0, keeps_unpinned_renamed, ONCE },
 	{ "taken out of the dispatcher", shared, sees_behind, ONCE },
 	{ "the next generation", on_eth0, takes_next, ONCE },
