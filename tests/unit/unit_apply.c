@@ -327,7 +327,7 @@ static bool given_matter(double keys)
 #define committed(state)		   ((struct committed){ 0 })
 #define agreement(...)			   (is)
 #define agreement_known(c, s, g)	   step("is it known")
-#define progress(context, what, part)	   (void)0
+#define progress(context, what, part)	   CHECK((part) < 0, "%s: how much of it is done, nobody knows", what)
 #define progress_end()			   (void)0
 #define errand_decline(why)		   because(-ECANCELED, why)
 #define note(...)			   given_lap_note(__VA_ARGS__)

@@ -75,9 +75,12 @@ static void print_step(const struct step *s)
 		printf(" to %llu.%u", (unsigned long long)s->to, s->to_slot);
 }
 
+/* Of some of these a key finds a place only where another has moved twice, from its first bucket or its second. */
+static unsigned int apart = 77;
+
 static __u32 host_of(unsigned int i)
 {
-	return 0x2d000001 + i * 77;
+	return 0x2d000001 + i * apart;
 }
 
 static ip6 key_of(unsigned int i)
@@ -159,6 +162,11 @@ static void ipv4(void)
 		printf("-- %s%s\n", i & 1 ? "at once" : "one by one", i & 2 ? ", and nobody can be waited for" : "");
 		fill(4, i & 1, !(i & 2));
 	}
+	for (apart = 65; apart <= 87; apart += 22) {
+		printf("-- %u apart\n", apart);
+		fill(4, false, true);
+	}
+	apart = 77;
 }
 
 /* Beside shadows or scopes no key of IPv4 moves. */

@@ -111,6 +111,14 @@ static void followed(void)
 	at_put("b", 0);
 	expect();
 	SAYS("again\tb\n");
+	/* Also of one who may have no ban. */
+	rule("b", MEMBER_ACCEPTED, 0);
+	at_put("b", 5);
+	expect();
+	heard();
+	at_put("b", 0);
+	expect();
+	SAYS("again\tb\n");
 	rule(MEMBER_ANY, MEMBER_ACCEPTED, 7);
 	rule("b", MEMBER_BY_ANY, 21);
 	rule("c", MEMBER_BY_ANY, 21);

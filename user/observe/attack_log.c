@@ -21,18 +21,17 @@ static bool is_whole(json_t *attack)
 	       json_is_integer(json_object_get(attack, "above")) && json_is_integer(json_object_get(attack, "peak"));
 }
 
-bool attack_take(json_t *attacks, const json_t *event)
+void attack_take(json_t *attacks, const json_t *event)
 {
 	json_t *attack = json_object_get(event, "attack");
 	size_t n = json_array_size(attacks);
 
 	if (!is_whole(attack))
-		return false;
+		return;
 	if (n && !strcmp(attack_field(json_array_get(attacks, n - 1), "began"), attack_field(attack, "began")))
 		json_array_set(attacks, n - 1, attack);
 	else
 		json_array_append(attacks, attack);
-	return true;
 }
 
 json_t *attack_log(const char *directory)

@@ -11,8 +11,8 @@
 /* The oldest first. */
 json_t *attack_log(const char *directory);
 
-/* Of an event; one that has ended takes the place of its beginning. Returns whether it is one of an attack. */
-bool attack_take(json_t *attacks, const json_t *event);
+/* Of an event, if it is one of an attack; one that has ended takes the place of its beginning. */
+void attack_take(json_t *attacks, const json_t *event);
 
 /* "3 min", "not over", "-" */
 const char *attack_lasted(char text[SPAN_TEXT_MAX], const json_t *attack);
