@@ -541,6 +541,19 @@ static bool recovers(const struct column *c, const char *value)
 	return CHECK(!said.status && !faults, "%s.%s = %s: after recover: %s", c->table, c->name, value, said.err);
 }
 
+#define DAMAGES (sizeof(damages) / sizeof(damages[0]))
+
+/* The first number below what a column may have, or above it; NULL: there is none. */
+static const char *just_outside(const struct column *c, bool above)
+{
+	static char text[24];
+
+	if (c->shape != NUMBER || (above && c->most == INT64_MAX) || (!above && c->least == INT64_MIN))
+		return NULL;
+	snprintf(text, sizeof(text), "%lld", (long long)(above ? c->most + 1 : c->least - 1));
+	return text;
+}
+
 static void each_field(void)
 {
 	const char *which = getenv("FAULTS");
@@ -567,11 +580,13 @@ static void each_field(void)
 		if (before && strcmp(c->table, "list") != 0 && strcmp(c->table, "chunk") != 0)
 			continue;
 		/* To save it takes longest: of three damages that look alike to its reader, one. */
-		for (size_t d = (i + part) % sample; d < sizeof(damages) / sizeof(damages[0]); d += sample) {
+		for (size_t d = (i + part) % sample; d < DAMAGES + 2; d += sample) {
+			const char *value = d < DAMAGES ? damages[d] : just_outside(c, d - DAMAGES);
+
 			begin_with_good();
-			if (damage(c, before, damages[d], &valid) &&
-			    (!read_by_all(c, before, damages[d], valid) ||
-			     (!valid && (i + d / sample) % 3 == 0 && !recovers(c, damages[d]))))
+			if (value && damage(c, before, value, &valid) &&
+			    (!read_by_all(c, before, value, valid) ||
+			     (!valid && (i + d / sample) % 3 == 0 && !recovers(c, value))))
 				return;
 		}
 	}
