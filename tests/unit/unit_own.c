@@ -81,24 +81,24 @@ static void texts(void)
 		  " 192.0.2.9; };",
 		  "n 192.0.2.1, n 192.0.2.2" },
 		/* Knot Resolver, before 6 and since */
-		{ OWN_UPSTREAM,
+		{ OWN_RECURSOR,
 		  "net.listen('192.0.2.9', 53, { kind = 'dns' })\n--policy.add(policy.all(policy.FORWARD('192.0.2.8')))\n"
 		  "policy.add(policy.suffix(policy.STUB('192.0.2.1@5353'), {todname('a')}))\n"
 		  "policy.add(policy.all(policy.TLS_FORWARD({\n  {'192.0.2.2', hostname='x'},\n  {'2001:db8::1'},\n})))\n"
 		  "policy.add(policy.all(policy.FORWARD({'192.0.2.3'})))\nx = '192.0.2.7'\n",
 		  "n 192.0.2.1, n 192.0.2.2, n 2001:db8::1, n 192.0.2.3" },
-		{ OWN_UPSTREAM,
+		{ OWN_RECURSOR,
 		  "network:\n  listen:\n    - interface: 192.0.2.9\nforward:\n  - subtree: .\n    servers:\n"
 		  "      - address: [ 192.0.2.1, 2001:db8::1 ]\n        transport: tls\n      - address: 192.0.2.2@853\n"
 		  "  - subtree: a\n    servers: [ 192.0.2.3 ]\nviews:\n  - subnets: [ 192.0.2.8 ]\n",
 		  "n 192.0.2.1, n 2001:db8::1, n 192.0.2.2, n 192.0.2.3" },
 		/* PowerDNS Recursor, before 5 and since */
-		{ OWN_UPSTREAM,
+		{ OWN_RECURSOR,
 		  "# forward-zones=.=192.0.2.9\nlocal-address=192.0.2.9\nforward-zones=a.example=192.0.2.1, "
 		  "b=192.0.2.2;192.0.2.3:5300;[2001:db8::1]:5300\nforward-zones-recurse+=.=192.0.2.4\n"
 		  "query-local-address=192.0.2.8\n",
 		  "n 192.0.2.1, n 192.0.2.2, n 192.0.2.3, n 2001:db8::1, n 192.0.2.4" },
-		{ OWN_UPSTREAM,
+		{ OWN_RECURSOR,
 		  "incoming:\n  listen:\n  - 192.0.2.9\nrecursor:\n  forward_zones:\n  - zone: a\n    forwarders:\n"
 		  "    - 192.0.2.1\n    - '[2001:db8::1]:53'\n  export_etc_hosts: true\n  - 192.0.2.8\n",
 		  "n 192.0.2.1, n 2001:db8::1" },

@@ -154,7 +154,10 @@ static void of_too_many(void)
 	knows_ours("");
 }
 
-static void asks(const char *path, const char *text, const char *where)
+#define ROOTS 26
+
+/* `resolves`: by itself, so that the root servers are known behind that one. */
+static void asks(const char *path, const char *text, const char *where, bool resolves)
 {
 	char said[OWN_TEXT_MAX] = "", wanted[OWN_TEXT_MAX];
 	struct learned l = { 0 };
@@ -164,7 +167,8 @@ static void asks(const char *path, const char *text, const char *where)
 	forwards = text;
 	own_from_files(&l);
 	snprintf(wanted, sizeof(wanted), "a name server in use (%s)", where);
-	CHECK(l.n == 2 && l.at[1].addr.num == 0xc0000204 && !l.at[1].guest && !strcmp(own_text(said, &l.at[1]), wanted),
+	CHECK(l.n == (resolves ? 2 + ROOTS : 2) && l.at[1].addr.num == 0xc0000204 && !l.at[1].guest &&
+		      !strcmp(own_text(said, &l.at[1]), wanted),
 	      "%s: %zu are known, '%s'", path, l.n, said);
 	free(l.slots);
 	free(l.at);
@@ -175,31 +179,67 @@ static void of_resolvers(void)
 {
 	static const struct {
 		const char *path, *text;
+		bool resolves;
 	} each[] = {
-		{ "/etc/bind/named.conf.options", "options {\n\tforwarders {\n\t\t192.0.2.4;\n\t};\n};\n" },
-		{ "/etc/named.conf", "options { forwarders { 192.0.2.4; }; };\n" },
-		{ "/etc/knot-resolver/kresd.conf", "policy.add(policy.all(policy.FORWARD('192.0.2.4')))\n" },
-		{ "/etc/knot-resolver/config.yaml", "forward:\n  - subtree: .\n    servers: [ 192.0.2.4 ]\n" },
-		{ "/etc/powerdns/recursor.conf", "forward-zones=.=192.0.2.4\n" },
+		{ "/etc/unbound/unbound.conf", "forward-zone:\n  name: .\n  forward-addr: 192.0.2.4\n", true },
+		{ "/etc/bind/named.conf.options", "options {\n\tforwarders {\n\t\t192.0.2.4;\n\t};\n};\n", true },
+		{ "/etc/named.conf", "options { forwarders { 192.0.2.4; }; };\n", true },
+		{ "/etc/knot-resolver/kresd.conf", "policy.add(policy.all(policy.FORWARD('192.0.2.4')))\n", true },
+		{ "/etc/knot-resolver/config.yaml", "forward:\n  - subtree: .\n    servers: [ 192.0.2.4 ]\n", true },
+		{ "/etc/powerdns/recursor.conf", "forward-zones=.=192.0.2.4\n", true },
 		{ "/etc/powerdns/recursor.yml",
-		  "recursor:\n  forward_zones:\n  - zone: .\n    forwarders: [192.0.2.4]\n" },
-		{ "/etc/coredns/Corefile", ". {\n  forward . 192.0.2.4\n}\n" },
-		{ "/etc/stubby/stubby.yml", "upstream_recursive_servers:\n  - address_data: 192.0.2.4\n" },
-		{ "/etc/dnscrypt-proxy/dnscrypt-proxy.toml", "bootstrap_resolvers = ['192.0.2.4:53']\n" },
-		{ "/opt/AdGuardHome/AdGuardHome.yaml", "dns:\n  upstream_dns:\n    - 192.0.2.4\n" },
-		{ "/etc/pihole/pihole.toml", "[dns]\n  upstreams = [ \"192.0.2.4\" ]\n" },
-		{ "/etc/config/dhcp", "config dnsmasq\n\tlist server '192.0.2.4'\n" },
-		{ "/var/resolv.conf.d/resolv.conf.auto", "# Interface wan\nnameserver 192.0.2.4\n" },
+		  "recursor:\n  forward_zones:\n  - zone: .\n    forwarders: [192.0.2.4]\n", true },
+		{ "/etc/coredns/Corefile", ". {\n  forward . 192.0.2.4\n}\n", false },
+		{ "/etc/stubby/stubby.yml", "upstream_recursive_servers:\n  - address_data: 192.0.2.4\n", false },
+		{ "/etc/dnscrypt-proxy/dnscrypt-proxy.toml", "bootstrap_resolvers = ['192.0.2.4:53']\n", false },
+		{ "/opt/AdGuardHome/AdGuardHome.yaml", "dns:\n  upstream_dns:\n    - 192.0.2.4\n", false },
+		{ "/etc/pihole/pihole.toml", "[dns]\n  upstreams = [ \"192.0.2.4\" ]\n", false },
+		{ "/etc/config/dhcp", "config dnsmasq\n\tlist server '192.0.2.4'\n", false },
+		{ "/var/resolv.conf.d/resolv.conf.auto", "# Interface wan\nnameserver 192.0.2.4\n", false },
 	};
 
 	for (size_t i = 0; i < sizeof(each) / sizeof(each[0]); i++)
-		asks(each[i].path, each[i].text, each[i].path);
+		asks(each[i].path, each[i].text, each[i].path, each[i].resolves);
 	/* dnsmasq may be told to read another file. */
 	asks("/etc/dnsmasq.conf", "server=192.0.2.4\nresolv-file=\nresolv-file=run/x\n#resolv-file=/run/named\n",
-	     "/etc/dnsmasq.conf");
+	     "/etc/dnsmasq.conf", false);
 	asks("/etc/dnsmasq.conf", "port=53\nresolv-file=/run/none\n resolv-file = /run/named # x\nport=5\n",
-	     "/run/named");
-	asks("/etc/dnsmasq.conf", "resolv-file=/run/named", "/run/named");
+	     "/run/named", false);
+	asks("/etc/dnsmasq.conf", "resolv-file=/run/named", "/run/named", false);
+	resolver = NULL;
+}
+
+/* Whom a resolver asks first whose file names nobody is nowhere written down. */
+static void of_roots(void)
+{
+	static const struct {
+		const char *path, *text;
+	} each[] = {
+		{ "/etc/bind/named.conf.options",
+		  "options {\n\tdirectory \"/var/cache/bind\";\n\t// forwarders {\n\t// \t0.0.0.0;\n\t// };\n};\n" },
+		{ "/etc/unbound/unbound.conf", "include-toplevel: \"/etc/unbound/unbound.conf.d/*.conf\"\n" },
+		{ "/etc/knot-resolver/kresd.conf", "net.listen('127.0.0.1', 53, { kind = 'dns' })\n" },
+		{ "/etc/pdns-recursor/recursor.conf", "" },
+	};
+
+	for (size_t i = 0; i < sizeof(each) / sizeof(each[0]); i++) {
+		char said[OWN_TEXT_MAX], wanted[OWN_TEXT_MAX], first[PREFIX_TEXT_MAX], last[PREFIX_TEXT_MAX];
+		struct learned l = { 0 };
+
+		resolver = each[i].path;
+		forwards = each[i].text;
+		own_from_files(&l);
+		snprintf(wanted, sizeof(wanted), "a name server in use (a root server, for the resolver of %s)",
+			 resolver);
+		CHECK(!l.err && l.n == 1 + ROOTS, "%s: %zu are known", resolver, l.n);
+		for (size_t k = 1; k < l.n; k++)
+			CHECK(!l.at[k].guest && !strcmp(own_text(said, &l.at[k]), wanted), "'%s'", said);
+		prefix_text(first, l.at[l.n > 1].addr, -1);
+		prefix_text(last, l.at[l.n - 1].addr, -1);
+		CHECK(!strcmp(first, "198.41.0.4") && !strcmp(last, "2001:dc3::35"), "%s to %s", first, last);
+		free(l.slots);
+		free(l.at);
+	}
 	resolver = NULL;
 }
 
@@ -254,10 +294,8 @@ static void of_no_file(void)
 int main(void)
 {
 	static const struct ktap_case run[] = {
-		{ "of resolvers", of_resolvers },
-		{ "of no file", of_no_file },
-		{ "of many", of_many },
-		{ "of too many", of_too_many },
+		{ "of resolvers", of_resolvers }, { "of root servers", of_roots }, { "of no file", of_no_file },
+		{ "of many", of_many },		  { "of too many", of_too_many },
 	};
 
 	return ktap_run(run, sizeof(run) / sizeof(*run));

@@ -40,13 +40,13 @@ static const struct source {
 	{ OWN_BIND, "/etc/bind/named.conf", NULL },
 	{ OWN_BIND, "/etc/named.conf", NULL },
 	{ OWN_BIND, "/etc/named.d/", ".conf" },
-	{ OWN_UPSTREAM, "/etc/knot-resolver/kresd.conf", NULL },
-	{ OWN_UPSTREAM, "/etc/knot-resolver/config.yaml", NULL },
-	{ OWN_UPSTREAM, "/etc/powerdns/recursor.conf", NULL },
-	{ OWN_UPSTREAM, "/etc/powerdns/recursor.yml", NULL },
-	{ OWN_UPSTREAM, "/etc/powerdns/recursor.d/", "" },
-	{ OWN_UPSTREAM, "/etc/pdns-recursor/recursor.conf", NULL },
-	{ OWN_UPSTREAM, "/etc/pdns-recursor/recursor.yml", NULL },
+	{ OWN_RECURSOR, "/etc/knot-resolver/kresd.conf", NULL },
+	{ OWN_RECURSOR, "/etc/knot-resolver/config.yaml", NULL },
+	{ OWN_RECURSOR, "/etc/powerdns/recursor.conf", NULL },
+	{ OWN_RECURSOR, "/etc/powerdns/recursor.yml", NULL },
+	{ OWN_RECURSOR, "/etc/powerdns/recursor.d/", "" },
+	{ OWN_RECURSOR, "/etc/pdns-recursor/recursor.conf", NULL },
+	{ OWN_RECURSOR, "/etc/pdns-recursor/recursor.yml", NULL },
 	{ OWN_UPSTREAM, "/etc/coredns/Corefile", NULL },
 	{ OWN_UPSTREAM, "/etc/stubby/stubby.yml", NULL },
 	{ OWN_UPSTREAM, "/etc/dnscrypt-proxy/dnscrypt-proxy.toml", NULL },
@@ -85,6 +85,16 @@ static const struct source {
 	{ OWN_TIMESYNC, "/run/systemd/timesyncd.conf.d/", ".conf" },
 	{ OWN_SESSION, "/run/systemd/sessions/", "" },
 };
+
+/*
+ * The root servers, of April 2024: a resolver that resolves by itself begins there, and mostly has them built in. One
+ * of these addresses changes in some years, which leaves it the others.
+ */
+static const char root_servers[] =
+	"nameserver 198.41.0.4 170.247.170.2 192.33.4.12 199.7.91.13 192.203.230.10 192.5.5.241 192.112.36.4"
+	" 198.97.190.53 192.36.148.17 192.58.128.30 193.0.14.129 199.7.83.42 202.12.27.33"
+	" 2001:503:ba3e::2:30 2801:1b8:10::b 2001:500:2::c 2001:500:2d::d 2001:500:a8::e 2001:500:2f::f"
+	" 2001:500:12::d0d 2001:500:1::53 2001:7fe::53 2001:503:c27::2:30 2001:7fd::1 2001:500:9f::42 2001:dc3::35";
 
 /*
  * Without the file nothing of it is used. One that cannot be read is no reason to refuse every ban: whose directory it
@@ -144,6 +154,19 @@ static void found(void *arg, struct addr addr, const char *what)
 	own_learn(text->l, addr, what, "%s", text->path);
 }
 
+static void found_root(void *arg, struct addr addr, const char *what)
+{
+	const struct text *text = arg;
+
+	own_learn(text->l, addr, what, "a root server, for the resolver of %s", text->path);
+}
+
+/* Also where it is told of others to ask: BIND asks the root servers when these do not answer. */
+static bool begins_at_root(enum own_format format)
+{
+	return format == OWN_BIND || format == OWN_UNBOUND || format == OWN_RECURSOR;
+}
+
 static long long age_of(int fd, long long now)
 {
 	struct stat is;
@@ -171,6 +194,8 @@ static void read_file(struct learned *l, const struct source *source, const char
 	else
 		missing(l, path);
 	close_fd(fd);
+	if (got >= 0 && begins_at_root(source->format))
+		own_scan(OWN_RESOLV, root_servers, sizeof(root_servers) - 1, now, found_root, &from);
 	if (got > 0 && source->format == OWN_DNSMASQ)
 		read_named(l, text, text + got, now);
 }

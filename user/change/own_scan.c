@@ -42,15 +42,15 @@ static const struct keyword keywords[] = {
 	{ OWN_DNSMASQ, "server", resolver_is },
 	{ OWN_UNBOUND, "forward-addr", resolver_is },
 	{ OWN_BIND, "forwarders", resolver_is },
-	{ OWN_UPSTREAM, "forwarders", resolver_is },	/* PowerDNS as YAML */
-	{ OWN_UPSTREAM, "forward", resolver_is },	/* CoreDNS */
-	{ OWN_UPSTREAM, "forward-zones", resolver_is }, /* PowerDNS Recursor */
-	{ OWN_UPSTREAM, "forward-zones-recurse", resolver_is },
-	{ OWN_UPSTREAM, "policy.FORWARD", resolver_is }, /* Knot Resolver */
-	{ OWN_UPSTREAM, "policy.TLS_FORWARD", resolver_is },
-	{ OWN_UPSTREAM, "policy.STUB", resolver_is },
-	{ OWN_UPSTREAM, "servers", resolver_is }, /* and as YAML */
-	{ OWN_UPSTREAM, "address", resolver_is },
+	{ OWN_RECURSOR, "forwarders", resolver_is },	/* PowerDNS as YAML */
+	{ OWN_RECURSOR, "forward-zones", resolver_is }, /* and before */
+	{ OWN_RECURSOR, "forward-zones-recurse", resolver_is },
+	{ OWN_RECURSOR, "policy.FORWARD", resolver_is }, /* Knot Resolver */
+	{ OWN_RECURSOR, "policy.TLS_FORWARD", resolver_is },
+	{ OWN_RECURSOR, "policy.STUB", resolver_is },
+	{ OWN_RECURSOR, "servers", resolver_is }, /* and as YAML */
+	{ OWN_RECURSOR, "address", resolver_is },
+	{ OWN_UPSTREAM, "forward", resolver_is },	      /* CoreDNS */
 	{ OWN_UPSTREAM, "address_data", resolver_is },	      /* stubby */
 	{ OWN_UPSTREAM, "bootstrap_resolvers", resolver_is }, /* dnscrypt-proxy */
 	{ OWN_UPSTREAM, "fallback_resolvers", resolver_is },
@@ -246,7 +246,7 @@ void own_scan(enum own_format format, const char *text, size_t size, long long n
 {
 	struct scan s = { .found = found, .arg = arg, .now = now, .one_by_one = format != OWN_DHCLIENT };
 
-	if (format == OWN_UPSTREAM || format == OWN_BIND)
+	if (format == OWN_UPSTREAM || format == OWN_RECURSOR || format == OWN_BIND)
 		return on_upstreams(&s, format, text, text + size);
 	for (const char *at = text, *end = text + size; at < end;) {
 		const char *line = memchr(at, '\n', (size_t)(end - at)) ?: end;

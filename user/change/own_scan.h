@@ -15,10 +15,11 @@ enum own_format {
 	OWN_TIMESYNC, /* systemd-timesyncd */
 	OWN_DNSMASQ,
 	OWN_UNBOUND,
-	OWN_UPSTREAM, /* of other resolvers: Knot, PowerDNS, CoreDNS, stubby, dnscrypt-proxy, AdGuard, Pi-hole */
+	OWN_UPSTREAM, /* of resolvers that only ask others: CoreDNS, stubby, dnscrypt-proxy, AdGuard, Pi-hole */
 	OWN_SESSION,  /* of systemd-logind */
 	OWN_BIND,
 	OWN_OPENWRT,
+	OWN_RECURSOR, /* of Knot and PowerDNS, which resolve by themselves */
 	OWN_FORMATS,
 	OWN_DHCPCD = OWN_FORMATS /* no text; own_lease_text() makes one of OWN_LEASE of it */
 };
