@@ -411,6 +411,10 @@ recipes() {
 	for ip in 192.0.2.66 2001:db8::66; do
 		sh -e -c "$(recipe fail2ban | sed -n "s/^actionban *= //p" | sed "s/<ip>/$ip/; s/<bantime>/600/; s/<name>/sshd/")" || fail "actionban"
 		is "$(get '[.[]|.prefix,.reason,.seconds_left>590]' bans)" "[\"$ip\",\"fail2ban sshd\",true]" "the ban"
+		# bantime.increment: whoever comes back is banned for the usual time, and then told to be for longer.
+		is "$(recipe fail2ban | sed -n "s/^actionprolong *= //p")" "%(actionban)s" "what makes it longer"
+		sh -e -c "$(recipe fail2ban | sed -n "s/^actionban *= //p" | sed "s/<ip>/$ip/; s/<bantime>/6000/; s/<name>/sshd/")" || fail "actionprolong"
+		is "$(get '[.[]|.seconds_left>5990]' bans)" "[true]" "that it is longer"
 		for _ in first again; do
 			sh -e -c "$(recipe fail2ban | sed -n "s/^actionunban *= //p" | sed "s/<ip>/$ip/; s/<name>/sshd/")" 2>/dev/null || fail "actionunban"
 		done
