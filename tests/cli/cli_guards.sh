@@ -335,6 +335,59 @@ what_is_hidden() {
 	one_line "$unseen CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH"
 }
 
+# resolves NAME ADDRESS...: the names that are known.
+resolves() {
+	local name=$1
+
+	shift
+	printf "%s $name\n" "$@" >>hosts
+}
+
+is_needed() { # ADDRESS
+	"$XDP_BLOOM" guards | grep -q "^$1 "
+}
+
+# knows_clock ADDRESS WHERE: it is one in use; banned by nobody unawares, and a list is loaded without it.
+knows_clock() {
+	local it="$1, a time server in use ($2)"
+
+	bloom guards
+	grep -q "^$1 .*a time server in use ($2)" out || fail "guards does not know $1: $(cat out)"
+	refused "$it" add "$1"
+	printf '%s\n' 198.51.100.{1..9} "$1" >names
+	expect 1 "$XDP_BLOOM" load names names --spare
+	one_line "list 'names' is loaded without $it"
+	bloom unload names
+	bloom add "$1" --force
+	bloom flush
+}
+
+# Which servers a daemon has found by their names, it says.
+found_by_name() {
+	need chronyd
+	veth 0
+	ip link set lo up
+	ip addr add 45.0.0.1/24 dev edge0
+	ip route add default via 45.0.0.254
+	files
+	resolves clock.test 45.8.0.11
+	resolves pool.test 45.8.0.12 2001:db8:8::12
+	mount --bind hosts /etc/hosts
+	mkdir /run/daemon
+	printf '%s\n' 'server clock.test' 'pool pool.test' 'server unknown.test' 'server 45.8.0.1' 'refclock SHM 0' \
+		'pidfile /run/daemon/pid' 'bindcmdaddress /' >chrony.conf
+	chronyd -d -x -u root -f "$WORK/chrony.conf" >chronyd.log 2>&1 &
+	wait_until "a server with an address" is_needed 45.8.0.11
+	knows_clock 45.8.0.11 "a source of chronyd"
+	knows_clock 45.8.0.12 "a source of chronyd"
+	# A file of root's says that one.
+	is "$(get '[.needs[]|select(.address == "45.8.0.1")|.where]' guards)" '["/run/chrony-dhcp/eth0.sources"]' "who says it"
+	kill $!
+	end_of $! || true
+	bloom add 45.8.0.11
+	umount /etc/hosts
+}
+
 before() {
 	case $1 in
 	enforce) bloom load it it --shadow ;;
@@ -580,4 +633,4 @@ by_no_chance() {
 	done
 }
 
-run_cases shows_all asked_by_daemons of_many_ptys of_a_long_table of_a_crowd of_many_routes through_a_tunnel by_a_liar by_three_who_stall what_may_not_be_read what_is_hidden table by_the_service left_out embedded by_no_chance
+run_cases shows_all asked_by_daemons found_by_name of_many_ptys of_a_long_table of_a_crowd of_many_routes through_a_tunnel by_a_liar by_three_who_stall what_may_not_be_read what_is_hidden table by_the_service left_out embedded by_no_chance

@@ -34,9 +34,9 @@ units() {
 	! grep 'fetch\|fleet' out || fail "systemd-analyze verify: $(cat out)"
 }
 
-# generated LINE...: what the service gets beyond the unit for a config of these lines.
+# generated LINE...: what the service gets beyond the unit for a config of these lines, beside $clocks.
 generated() {
-	sed "s|^config=.*|config=$WORK/conf|" "$top/packaging/systemd/xdp-bloom-generator" >generator
+	sed "s|^config=.*|config=$WORK/conf|; s|^clocks=.*|clocks='${clocks:-}'|" "$top/packaging/systemd/xdp-bloom-generator" >generator
 	printf '%s\n' "$@" >conf
 	rm -rf drop-ins
 	expect 0 sh generator drop-ins drop-ins drop-ins
@@ -59,6 +59,10 @@ grants() {
 	is "$(generated 'attach edge0' 'load home /home/list')" "ProtectHome=read-only" "a list in a home directory"
 	is "$(generated 'run --hook /usr/local/bin/hook --listen 9913')" \
 		"$sockets IPAddressDeny= ProtectHome=read-only SystemCallFilter=@system-service" "a hook"
+	is "$(clocks=no-chronyd generated)" "" "no daemon that knows time servers"
+	is "$(clocks='no-chronyd sh' generated)" "$sockets IPAddressAllow=localhost" "a daemon that knows time servers"
+	is "$(clocks='no-chronyd sh' generated 'run --listen 0.0.0.0:9913')" "$sockets IPAddressDeny=" "both"
+	is "$(clocks='no-chronyd sh' generated 'run --listen 9913')" "$sockets IPAddressAllow=localhost" "a port, and that"
 	rm conf
 	expect 0 sh generator drop-ins
 }

@@ -62,6 +62,11 @@ static int given_files(struct learned *l)
 	return 0;
 }
 
+static void given_clocks(struct learned *l)
+{
+	(void)l;
+}
+
 static void given_others(struct learned *l, struct state *state)
 {
 	(void)l;
@@ -76,6 +81,7 @@ static void given_others(struct learned *l, struct state *state)
 #define own_from_files			      given_files
 #define own_from_fleet			      given_others
 #define own_from_feeds			      given_others
+#define own_from_clocks			      given_clocks
 #define own_from_people			      given_others
 #include "change/own_addresses.c"
 

@@ -205,6 +205,7 @@ static int learn(struct state *state, bool destinations, bool guests, own_wanted
 		own_from_fleet(&l, state);
 		if (guests) {
 			own_from_feeds(&l, state);
+			own_from_clocks(&l);
 			own_from_people(&l, state);
 		}
 	}

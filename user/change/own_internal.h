@@ -61,6 +61,8 @@ bool own_ends_missed(struct learned *l);
 void own_ends_settle(struct learned *l);
 /* Resolvers, leases, clocks, sessions of logind: own_files.c. */
 int own_from_files(struct learned *l);
+/* The time servers that a daemon says it uses, which may wait for 100 ms: own_clocks.c. */
+void own_from_clocks(struct learned *l);
 /* Who is logged in or connected: own_people.c. */
 void own_from_people(struct learned *l, struct state *state);
 /*

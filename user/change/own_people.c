@@ -23,13 +23,14 @@
 #include "base/state_path.h"
 #include "base/users.h"
 #include "change/own_internal.h"
+#include "change/own_scan.h"
 #include "change/own_utmp.h"
 #include "state/due.h"
 #include "state/grants.h"
 
 static const char ssh_is[] = "the peer of this SSH session", others_is[] = "the peer of an SSH session",
 		  login_is[] = "somebody who is logged in", guest_is[] = "somebody who is connected",
-		  clock_is[] = "a time server in use", resolver_is[] = "a name server in use", bgp_is[] = "a BGP peer",
+		  resolver_is[] = "a name server in use", bgp_is[] = "a BGP peer",
 		  ssh_server_is[] = "an SSH server in use";
 
 struct connection {
@@ -125,7 +126,7 @@ static const char *server_by_port(const struct people *p, unsigned int port)
 	/* As `ssh -R` is that brings sessions from a jump host. */
 	if (port == 22 && !p->udp)
 		return ssh_server_is;
-	return port == 53 || port == 853 ? resolver_is : port == 123 && p->udp ? clock_is : NULL;
+	return port == 53 || port == 853 ? resolver_is : port == 123 && p->udp ? own_clock_is : NULL;
 }
 
 static const char *server_of(struct people *p, const struct inet_diag_msg *m, unsigned int port)

@@ -7,8 +7,9 @@
 #include <time.h>
 
 static const char resolver_is[] = "a name server in use", dhcp_is[] = "the DHCP server of a lease",
-		  router_is[] = "a gateway in use", clock_is[] = "a time server in use",
-		  session_is[] = "somebody who is logged in";
+		  router_is[] = "a gateway in use", session_is[] = "somebody who is logged in";
+
+const char own_clock_is[] = "a time server in use";
 
 /* The lines whose first word is this name addresses; of an upstream, lists that begin with it. */
 struct keyword {
@@ -21,24 +22,24 @@ static const struct keyword keywords[] = {
 	{ OWN_LEASE, "SERVER_ADDRESS", dhcp_is },
 	{ OWN_LEASE, "ROUTER", router_is },
 	{ OWN_LEASE, "DNS", resolver_is },
-	{ OWN_LEASE, "NTP", clock_is },
+	{ OWN_LEASE, "NTP", own_clock_is },
 	{ OWN_LEASE, "SERVERID", dhcp_is }, /* wicked */
 	{ OWN_LEASE, "GATEWAYS", router_is },
 	{ OWN_LEASE, "DNSSERVERS", resolver_is },
-	{ OWN_LEASE, "NTPSERVERS", clock_is },
+	{ OWN_LEASE, "NTPSERVERS", own_clock_is },
 	{ OWN_LEASE, "dhcp4.dhcp_server_identifier", dhcp_is }, /* NetworkManager */
 	{ OWN_LEASE, "dhcp4.routers", router_is },
 	{ OWN_LEASE, "dhcp4.domain_name_servers", resolver_is },
-	{ OWN_LEASE, "dhcp4.ntp_servers", clock_is },
+	{ OWN_LEASE, "dhcp4.ntp_servers", own_clock_is },
 	{ OWN_DHCLIENT, "dhcp-server-identifier", dhcp_is },
 	{ OWN_DHCLIENT, "routers", router_is },
 	{ OWN_DHCLIENT, "domain-name-servers", resolver_is },
-	{ OWN_DHCLIENT, "ntp-servers", clock_is },
-	{ OWN_CLOCK, "server", clock_is },
-	{ OWN_CLOCK, "peer", clock_is },
-	{ OWN_CLOCK, "pool", clock_is },
-	{ OWN_TIMESYNC, "NTP", clock_is },
-	{ OWN_TIMESYNC, "FallbackNTP", clock_is },
+	{ OWN_DHCLIENT, "ntp-servers", own_clock_is },
+	{ OWN_CLOCK, "server", own_clock_is },
+	{ OWN_CLOCK, "peer", own_clock_is },
+	{ OWN_CLOCK, "pool", own_clock_is },
+	{ OWN_TIMESYNC, "NTP", own_clock_is },
+	{ OWN_TIMESYNC, "FallbackNTP", own_clock_is },
 	{ OWN_DNSMASQ, "server", resolver_is },
 	{ OWN_UNBOUND, "forward-addr", resolver_is },
 	{ OWN_BIND, "forwarders", resolver_is },

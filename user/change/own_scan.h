@@ -24,6 +24,9 @@ enum own_format {
 	OWN_DHCPCD = OWN_FORMATS /* no text; own_lease_text() makes one of OWN_LEASE of it */
 };
 
+/* One of files is none again by a socket or a daemon's word. */
+extern const char own_clock_is[];
+
 /*
  * Calls `found` for each address that the text names as what it is for; `what` lives on: "a name server in use". Any
  * bytes are taken: what is no address says nothing. `now` is in seconds since the epoch.
