@@ -335,12 +335,16 @@ what_is_hidden() {
 	one_line "$unseen CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH"
 }
 
-# resolves NAME ADDRESS...: the names that are known.
-resolves() {
-	local name=$1
-
-	shift
-	printf "%s $name\n" "$@" >>hosts
+# A machine that resolves clock.test as 45.8.0.11 and pool.test as 45.8.0.12, and one that is not asked.
+with_names() {
+	veth 0
+	ip link set lo up
+	ip addr add 45.0.0.1/24 dev edge0
+	ip route add default via 45.0.0.254
+	files
+	printf '45.8.0.11 clock.test\n45.8.0.12 pool.test\n2001:db8:8::12 pool.test\n' >hosts
+	mount --bind hosts /etc/hosts
+	trap 'stop_jobs; umount /etc/hosts' EXIT
 }
 
 is_needed() { # ADDRESS
@@ -362,20 +366,13 @@ knows_clock() {
 	bloom flush
 }
 
-# Which servers a daemon has found by their names, it says.
-found_by_name() {
+# Which servers chronyd has found by their names, it says.
+found_by_chronyd() {
 	need chronyd
-	veth 0
-	ip link set lo up
-	ip addr add 45.0.0.1/24 dev edge0
-	ip route add default via 45.0.0.254
-	files
-	resolves clock.test 45.8.0.11
-	resolves pool.test 45.8.0.12 2001:db8:8::12
-	mount --bind hosts /etc/hosts
-	mkdir /run/daemon
+	chronyd --version >out 2>&1 || skip "chronyd: $(head -n 1 out)"
+	with_names
 	printf '%s\n' 'server clock.test' 'pool pool.test' 'server unknown.test' 'server 45.8.0.1' 'refclock SHM 0' \
-		'pidfile /run/daemon/pid' 'bindcmdaddress /' >chrony.conf
+		"pidfile $WORK/chronyd.pid" 'bindcmdaddress /' >chrony.conf
 	chronyd -d -x -u root -f "$WORK/chrony.conf" >chronyd.log 2>&1 &
 	wait_until "a server with an address" is_needed 45.8.0.11
 	knows_clock 45.8.0.11 "a source of chronyd"
@@ -385,7 +382,34 @@ found_by_name() {
 	kill $!
 	end_of $! || true
 	bloom add 45.8.0.11
-	umount /etc/hosts
+}
+
+has_begun() { # PID
+	[ -e /run/systemd/timesync ] || ! kill -0 "$1" 2>/dev/null
+}
+
+# And systemd-timesyncd, on the bus.
+found_by_timesyncd() {
+	local bus
+
+	need dbus-daemon setpriv
+	dbus-daemon --version >out 2>&1 || skip "dbus-daemon: $(head -n 1 out)"
+	with_names
+	"$here/timesyncd.sh" bus 2>bus.log &
+	bus=$!
+	wait_until "a bus" test -S /run/dbus/system_bus_socket
+	"$here/timesyncd.sh" clock.test "${XDP_BLOOM%/*}/peers" 2>timesyncd.log &
+	wait_until "its directory" has_begun $!
+	[ -e /run/systemd/timesync ] || skip "needs systemd-timesyncd"
+	wait_until "a server with an address" is_needed 45.8.0.11
+	knows_clock 45.8.0.11 "the server of systemd-timesyncd"
+	# Without the daemon, or a bus that answers, none is in use.
+	kill $!
+	end_of $! || true
+	bloom add 45.8.0.11
+	kill -STOP $bus
+	bloom guards
+	kill -CONT $bus
 }
 
 before() {
@@ -633,4 +657,4 @@ by_no_chance() {
 	done
 }
 
-run_cases shows_all asked_by_daemons found_by_name of_many_ptys of_a_long_table of_a_crowd of_many_routes through_a_tunnel by_a_liar by_three_who_stall what_may_not_be_read what_is_hidden table by_the_service left_out embedded by_no_chance
+run_cases shows_all asked_by_daemons found_by_chronyd found_by_timesyncd of_many_ptys of_a_long_table of_a_crowd of_many_routes through_a_tunnel by_a_liar by_three_who_stall what_may_not_be_read what_is_hidden table by_the_service left_out embedded by_no_chance

@@ -116,6 +116,46 @@ rights() {
 		'"what passes is seen by a packet socket' null 'the hook got degraded')" "what is said"
 }
 
+# Where chronyd is installed the service may ask it, and the bus it may ask anyway: a list is loaded without their servers.
+asks_clocks() {
+	need chronyd dbus-daemon
+	{ [ -x /lib/systemd/systemd-timesyncd ] && chronyd --version && dbus-daemon --version; } >out 2>&1 ||
+		skip "needs systemd-timesyncd, chronyd and dbus-daemon: $(head -n 1 out)"
+	install_units
+	cp "$here/timesyncd.sh" upper/changes/etc/timesyncd
+	cp "$(command -v chronyd)" "$(command -v dbus-daemon)" upper/changes/usr/local/sbin/
+	printf '%s\n' 198.51.100.{1..9} 45.8.0.11 >upper/changes/etc/feed
+	trial <<-'SH'
+		ip link set lo up
+		cable
+		ip addr add 45.0.0.1/24 dev edge0
+		ip route add default via 45.0.0.254
+		echo "45.8.0.11 clock.test" >>/etc/hosts
+		known() { until "$XDP_BLOOM" guards | grep -q "^45.8.0.11 "; do sleep 0.1; done; }
+		loaded() {
+			"$XDP_BLOOM" unload feed -q >/dev/null 2>&1
+			: >/run/said-by-it
+			systemctl restart xdp-bloom.service
+			until grep -q 45.8.0.11 /run/said-by-it; do sleep 0.1; done
+			said "$(grep -o "without 45.8.0.11[^;]*" /run/said-by-it)"
+		}
+		printf 'server clock.test\npidfile /run/chronyd.pid\nbindcmdaddress /\n' >/etc/clock.conf
+		chronyd -x -u root -f /etc/clock.conf
+		known
+		echo "load feed /etc/feed" >>/etc/xdp-bloom.conf
+		loaded
+		kill $(cat /run/chronyd.pid)
+		until ! "$XDP_BLOOM" guards | grep -q "^45.8.0.11 "; do sleep 0.1; done
+		/etc/timesyncd bus 2>/dev/null &
+		until [ -S /run/dbus/system_bus_socket ]; do sleep 0.1; done
+		/etc/timesyncd clock.test >/dev/null 2>&1 &
+		known
+		loaded
+	SH
+	is "$(cat said)" "$(printf 'without 45.8.0.11, a time server in use (%s)\n' 'a source of chronyd' 'the server of systemd-timesyncd')" \
+		"what the service loads"
+}
+
 # A list from a server, and a fleet: the service has no network, and processes of the sockets, which are nobody, have nothing else.
 fetches() {
 	local program
@@ -170,4 +210,4 @@ fetches() {
 		"xdp-bloom: fleet: redis://localhost:8180: it does not speak Redis's protocol" 'asked of its socket: 1')" "what is said"
 }
 
-run_cases boots rights fetches
+run_cases boots rights asks_clocks fetches

@@ -85,6 +85,7 @@ need() {
 		package=$tool
 		case $tool in
 		bridge | ip) package=iproute2 ;;
+		chronyd) package=chrony ;;
 		nft) package=nftables ;;
 		pgrep | ps) package=procps ;;
 		redis-cli | redis-server) package=redis-tools ;;

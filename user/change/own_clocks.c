@@ -51,19 +51,19 @@ static void open_to(struct asking *a, int family, uint16_t port)
 	}
 }
 
-static bool comes(const struct asking *a)
+bool own_comes(int fd, int64_t until)
 {
-	struct pollfd fd = { .fd = a->fd, .events = POLLIN };
-	int64_t left = a->until - clock_ms();
+	struct pollfd one = { .fd = fd, .events = POLLIN };
+	int64_t left = until - clock_ms();
 
-	return left > 0 && poll(&fd, 1, (int)left) > 0;
+	return left > 0 && poll(&one, 1, (int)left) > 0;
 }
 
 /* Its length, which may be more than there is room for, or -1. Before it was connected anybody may have sent to that
  * socket. */
 static ssize_t hear(const struct asking *a, void *answer, size_t room)
 {
-	while (comes(a)) {
+	while (own_comes(a->fd, a->until)) {
 		struct sockaddr_storage from = { 0 };
 		socklen_t size = sizeof(from);
 		ssize_t got = recvfrom(a->fd, answer, room, MSG_TRUNC, (struct sockaddr *)&from, &size);
@@ -169,7 +169,8 @@ void own_from_clocks(struct learned *l)
 	struct asking a = { .l = l, .until = clock_ms() + ASK_MS, .fd = -1 };
 
 	l->guests = true;
-	from_chronyd(&a);
+	if (!from_chronyd(&a))
+		own_from_timesyncd(l, a.until);
 	l->guests = false;
 	close_fd(a.fd);
 }
