@@ -246,7 +246,7 @@ CHECK_DEPS := perl python3
 # Peers to compare with, and other XDP programs to live beside.
 TEST_DEPS  := $(RUN_DEPS) $(CHECK_DEPS) mandoc strace tcpdump tshark tmux zsh procps ethtool xdp-tools iprange ipset nftables systemd curl wireguard-tools openssl minisign ca-certificates sqlite3 valkey-tools,redis-tools zstd
 # And servers that are spoken to, unpacked only: installed, they would run.
-TEST_PEERS := nginx nginx-common chrony dbus-daemon systemd-timesyncd
+TEST_PEERS := nginx nginx-common chrony ntpsec dbus-daemon systemd-timesyncd
 FUZZ_DEPS  := libclang-rt-dev llvm
 BENCH_DEPS := iproute2 ipset nftables iptables xdp-tools iprange ethtool python3
 ROUTES_DEPS := $(RUN_DEPS) bird2 frr

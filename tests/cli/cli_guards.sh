@@ -384,6 +384,21 @@ found_by_chronyd() {
 	bloom add 45.8.0.11
 }
 
+# And ntpd of ntpsec, which has no right to set the clock here.
+found_by_ntpd() {
+	need ntpd setpriv
+	ntpd --version 2>&1 | grep -q ntpsec || skip "this ntpd is not ntpsec's, or does not run: $(ntpd --version 2>&1 | head -n 1)"
+	with_names
+	printf '%s\n' 'server clock.test' 'pool pool.test' 'server unknown.test' 'refclock shm unit 0' 'restrict default noquery' \
+		'restrict 127.0.0.1' >ntp.conf
+	setpriv --bounding-set=-sys_time --inh-caps=-sys_time ntpd -n -c "$WORK/ntp.conf" >ntpd.log 2>&1 &
+	wait_until "a server with an address" is_needed 45.8.0.11
+	knows_clock 45.8.0.11 "a peer of ntpd"
+	kill $!
+	end_of $! || true
+	bloom add 45.8.0.11
+}
+
 has_begun() { # PID
 	[ -e /run/systemd/timesync ] || ! kill -0 "$1" 2>/dev/null
 }
@@ -657,4 +672,4 @@ by_no_chance() {
 	done
 }
 
-run_cases shows_all asked_by_daemons found_by_chronyd found_by_timesyncd of_many_ptys of_a_long_table of_a_crowd of_many_routes through_a_tunnel by_a_liar by_three_who_stall what_may_not_be_read what_is_hidden table by_the_service left_out embedded by_no_chance
+run_cases shows_all asked_by_daemons found_by_chronyd found_by_ntpd found_by_timesyncd of_many_ptys of_a_long_table of_a_crowd of_many_routes through_a_tunnel by_a_liar by_three_who_stall what_may_not_be_read what_is_hidden table by_the_service left_out embedded by_no_chance

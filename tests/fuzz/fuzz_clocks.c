@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Any bytes as what the system's bus answers: as soon as it is known, the server is that which all of them say, and one
- * at most. */
+/*
+ * Any bytes as what the system's bus answers: as soon as it is known, the server is that which all of them say, and one
+ * at most. And as what ntpd says of a peer.
+ */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +15,7 @@ static struct addr server;
 static int said;
 
 #define own_learn(l, addr, what, where) ((void)(l), server = (addr), said++)
+#include "change/own_clocks.c"
 #include "change/own_timesync.c"
 
 static void hold(bool ok)
@@ -29,6 +32,10 @@ static bool answers(const uint8_t *data, size_t size)
 
 	hold(copy);
 	memcpy(copy, data, size);
+	said = 0;
+	server = (struct addr){ 0 };
+	on_peer(&(struct asking){ 0 }, (const char *)copy, size);
+	hold(said <= 1);
 	said = 0;
 	server = (struct addr){ 0 };
 	all = is_answered(&(struct learned){ 0 }, copy, size);

@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "base/close_fd.h"
+#include "sets/bogons.h"
 #include "change/own_internal.h"
 #include "ktap.h"
 
@@ -24,7 +25,7 @@ static int given_poll(struct pollfd *fds, nfds_t n, int ms);
 static void given_close(int fd);
 static FILE *given_file(const char *path, const char *mode);
 static void given_learn(struct learned *l, struct addr addr, const char *what, const char *where, ...);
-static void given_timesyncd(struct learned *l, int64_t until);
+static bool given_timesyncd(struct learned *l, int64_t until);
 
 #define clock_ms	   given_ms
 #define socket		   given_socket
@@ -58,7 +59,10 @@ enum fault {
 	REPLY,
 	STATUS,
 	SEQUENCE,
-	FAULTS
+	FAULTS,
+	OFFSET = FAULTS,
+	COUNT,
+	FAULTS_OF_NTPD
 };
 
 static struct {
@@ -68,6 +72,7 @@ static struct {
 	enum fault fault;
 	int at;
 	bool strangers; /* anybody sends before each answer */
+	bool timesyncd; /* is there */
 	const char *first_port;
 } given;
 
@@ -151,6 +156,52 @@ static size_t chronyd(const struct chronyd_question *question, size_t size, stru
 	return 76;
 }
 
+/* The first is a reference clock, the second a pool, and of the others each second is of IPv6. */
+static size_t ntpd(const struct ntpd_message *question, size_t size, struct ntpd_message *answer)
+{
+	int operation = question->operation, peer = ntohs(question->peer) - 100;
+
+	CHECK(size == (operation == 1 ? 12 : 20) && question->mode == 0x16 && !question->status && !question->offset,
+	      "question %d", asked);
+	*answer = *question;
+	answer->mode |= 0xc0;
+	answer->operation |= 0x80;
+	answer->status = 0xabcd;
+	if (operation == 1) {
+		size_t n = given.n < 117 ? given.n : 117;
+
+		for (size_t i = 0; i < n; i++)
+			memcpy(answer->data + 4 * i, (const uint16_t[]){ htons((uint16_t)(100 + i)), 7 }, 4);
+		answer->operation |= given.n > n ? 0x20 : 0;
+		answer->count = htons((uint16_t)(4 * n));
+		return 12 + 4 * n;
+	}
+	if (operation != 2 || ntohs(question->count) != 6 || memcmp(question->data, "srcadr\0\0", 8) != 0)
+		abort();
+	snprintf(answer->data, sizeof(answer->data),
+		 peer == 0   ? "srcadr=127.127.28.0\r\n"
+		 : peer == 1 ? "srcadr=0.0.0.0\r\n"
+		 : peer == 2 ? "srcadr=192.0.2.2"
+		 : peer % 2  ? "associd=%d, srcadr=2001:db8::%x, srcport=123\r\n"
+			     : "associd=%d,srcadr=192.0.2.%d,x=1",
+		 peer, peer);
+	answer->count = htons((uint16_t)strlen(answer->data));
+	/* Of what was there before. */
+	strcat(answer->data, "9 srcadr=9.9.9.9");
+	return 12 + (strlen(answer->data) + 3) / 4 * 4;
+}
+
+static void spoil_ntpd(struct ntpd_message *answer, size_t *size)
+{
+	*size = given.fault == CUT ? 11 : given.fault == LONGER ? 481 : *size;
+	answer->mode ^= given.fault == VERSION ? 1 << 3 : given.fault == KIND ? 1 : 0;
+	answer->operation ^= given.fault == COMMAND ? 3 : given.fault == STATUS ? 0x40 : 0;
+	answer->peer ^= given.fault == REPLY;
+	answer->sequence ^= given.fault == SEQUENCE;
+	answer->offset ^= given.fault == OFFSET;
+	answer->count = given.fault == COUNT ? htons((uint16_t)(*size - 11)) : answer->count;
+}
+
 static void spoil(struct chronyd_answer *answer, size_t *size)
 {
 	*size -= given.fault == CUT;
@@ -173,9 +224,10 @@ static ssize_t given_send(int fd, const void *question, size_t size, int flags)
 		return (ssize_t)size; /* it is refused by what comes */
 	if (given.fault == NOT_SENT && asked == given.at)
 		return -1;
-	sizes[1] = chronyd(question, size, (void *)answers[1]);
+	sizes[1] = given.port == 123 ? ntpd(question, size, (void *)answers[1])
+				     : chronyd(question, size, (void *)answers[1]);
 	if (asked++ == given.at)
-		spoil((void *)answers[1], &sizes[1]);
+		given.port == 123 ? spoil_ntpd((void *)answers[1], &sizes[1]) : spoil((void *)answers[1], &sizes[1]);
 	if (given.strangers) {
 		memset(answers[0], 0x66, sizes[1]);
 		sizes[0] = sizes[1];
@@ -228,16 +280,17 @@ static void given_learn(struct learned *l, struct addr addr, const char *what, c
 	size_t n = strlen(said);
 
 	CHECK(l->guests, "these are root's");
-	if (addr.family)
+	if (addr.family && !source_is_nobodys(addr))
 		snprintf(said + n, sizeof(said) - n, "%s, %s (%s)\n", prefix_text(text, addr, -1), what, where);
 }
 
 static int others; /* so often the next daemon is asked */
 
-static void given_timesyncd(struct learned *l, int64_t until)
+static bool given_timesyncd(struct learned *l, int64_t until)
 {
 	CHECK(l->guests && until >= now, "the time that is left");
 	others++;
+	return given.timesyncd;
 }
 
 /* Asks, and returns how many are known. */
@@ -316,6 +369,46 @@ static void fails(void)
 		}
 }
 
+#define NTPD_IS(address) address ", a time server in use (a peer of ntpd)\n"
+
+static void ntpd_is_asked(void)
+{
+	static const char all[] =
+		NTPD_IS("192.0.2.2") NTPD_IS("2001:db8::3") NTPD_IS("192.0.2.4") NTPD_IS("2001:db8::5");
+
+	given = (typeof(given)){ .family = AF_INET, .port = 123, .n = 6, .at = -1, .first_port = "1024\n" };
+	known();
+	CHECK(!strcmp(said, all) && !waited && asked == 7 && others == 1, "after %d questions it knows %s", asked,
+	      said);
+	given.family = AF_INET6;
+	given.strangers = true;
+	known();
+	CHECK(!strcmp(said, all) && !waited, "by IPv6 it knows %s", said);
+	given.first_port = "123\n";
+	CHECK(!known() && asked == 1, "where anybody may answer it knows %s", said);
+	given.first_port = "1024\n";
+	given.n = 1000;
+	CHECK(known() == 62 && asked == 65, "%d questions", asked);
+	given.timesyncd = true;
+	CHECK(!known() && !asked, "beside systemd-timesyncd %d questions", asked);
+}
+
+static void ntpd_fails(void)
+{
+	static const int known_before[] = { 0, 0, 0, 0, 1, 2, 3 };
+
+	given = (typeof(given)){ .family = AF_INET, .port = 123, .n = 6, .first_port = "1024\n" };
+	for (given.at = 0; given.at < 7; given.at++)
+		for (given.fault = NO_SOCKET; given.fault < FAULTS_OF_NTPD; given.fault++) {
+			int n = known(), wanted = given.fault <= NO_CONNECTION ? 0 : known_before[given.at];
+			bool waits = given.fault == SILENT || given.fault == SEQUENCE;
+
+			CHECK(n == wanted && waited == (waits ? 100 : 0),
+			      "fault %d of answer %d: %d known, it waited for %d ms", given.fault, given.at, n,
+			      (int)waited);
+		}
+}
+
 int main(void)
 {
 	static const struct ktap_case cases[] = {
@@ -324,6 +417,8 @@ int main(void)
 		{ "is not there", is_not_there },
 		{ "may be anybody", may_be_anybody },
 		{ "fails", fails },
+		{ "ntpd is asked", ntpd_is_asked },
+		{ "ntpd fails", ntpd_fails },
 	};
 
 	return ktap_run(cases, sizeof(cases) / sizeof(*cases));

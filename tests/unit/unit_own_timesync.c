@@ -123,7 +123,7 @@ static const char *knows(void)
 
 	*known = '\0';
 	given.said = 0;
-	own_from_timesyncd(&l, 77);
+	CHECK(own_from_timesyncd(&l, 77) == given.runs, "whether it runs");
 	CHECK(!opened, "%d are open", opened);
 	return known;
 }

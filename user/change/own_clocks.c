@@ -164,13 +164,93 @@ static bool from_chronyd(struct asking *a)
 	return true;
 }
 
+/* --- ntpd, of ntpsec or ntp: what ntpq asks by, messages of mode 6 --- */
+
+#define NTPD_PORT 123
+
+enum { VERSION_AND_MODE = 2 << 3 | 6, READ_STATES = 1, READ_VARIABLES, IS_ANSWER = 0x80, MORE_COMES = 0x20 };
+
+struct ntpd_message {
+	uint8_t mode, operation;
+	uint16_t sequence, status, peer, offset, count;
+	char data[468]; /* of longer answers the rest comes in others */
+};
+
+enum { NTPD_HEAD = offsetof(struct ntpd_message, data) };
+
+/* How much data it says, or -1. It echoes the sequence. */
+static ssize_t ntpd_says(const struct asking *a, uint8_t operation, uint16_t peer, const char *of, uint16_t sequence,
+			 struct ntpd_message *answer)
+{
+	struct ntpd_message question = { .mode = VERSION_AND_MODE,
+					 .operation = operation,
+					 .sequence = htons(sequence),
+					 .peer = peer,
+					 .count = htons((uint16_t)strlen(of)) };
+	size_t size = NTPD_HEAD + (strlen(of) + 3) / 4 * 4;
+	ssize_t got;
+
+	memcpy(question.data, of, strlen(of));
+	if (send(a->fd, &question, size, MSG_NOSIGNAL) != (ssize_t)size)
+		return -1;
+	do
+		got = hear(a, answer, sizeof(*answer));
+	while (got >= NTPD_HEAD && answer->sequence != question.sequence);
+	if (got < NTPD_HEAD || got > (ssize_t)sizeof(*answer) || ntohs(answer->count) > (size_t)got - NTPD_HEAD ||
+	    (answer->mode & 0x3f) != VERSION_AND_MODE || (answer->operation & ~MORE_COMES) != (IS_ANSWER | operation) ||
+	    answer->peer != peer || answer->offset)
+		return -1;
+	return ntohs(answer->count);
+}
+
+/* "srcadr=192.0.2.1"; of a pool, and where the name is still to be looked up, 0.0.0.0; of a clock, 127.127.28.0. */
+static void on_peer(const struct asking *a, const char *data, size_t size)
+{
+	static const char name[] = "srcadr=";
+	const char *at = memmem(data, size, name, strlen(name));
+	struct addr addr;
+	size_t n = 0;
+
+	if (!at)
+		return;
+	at += strlen(name);
+	while (at + n < data + size && !strchr(", \r\n", at[n]))
+		n++;
+	if (!addr_parse(at, n, &addr))
+		own_learn(a->l, addr, own_clock_is, "a peer of ntpd");
+}
+
+static void from_ntpd(struct asking *a)
+{
+	struct ntpd_message all, one;
+	ssize_t size = -1;
+
+	for (int v6 = 0; v6 < 2 && size < 0; v6++) {
+		open_to(a, v6 ? AF_INET6 : AF_INET, NTPD_PORT);
+		size = a->fd < 0 ? -1 : ntpd_says(a, READ_STATES, 0, "", 0, &all);
+	}
+	if (size < 0 || !is_roots(NTPD_PORT))
+		return;
+	/* A number and a state of each. */
+	for (uint16_t i = 0; i < size / 4 && i < SERVERS_MOST; i++) {
+		uint16_t peer;
+		ssize_t n;
+
+		memcpy(&peer, all.data + (size_t)4 * i, sizeof(peer));
+		n = ntpd_says(a, READ_VARIABLES, peer, "srcadr", i + 1, &one);
+		if (n < 0)
+			break;
+		on_peer(a, one.data, (size_t)n);
+	}
+}
+
 void own_from_clocks(struct learned *l)
 {
 	struct asking a = { .l = l, .until = clock_ms() + ASK_MS, .fd = -1 };
 
 	l->guests = true;
-	if (!from_chronyd(&a))
-		own_from_timesyncd(l, a.until);
+	if (!from_chronyd(&a) && !own_from_timesyncd(l, a.until))
+		from_ntpd(&a);
 	l->guests = false;
 	close_fd(a.fd);
 }

@@ -63,8 +63,8 @@ void own_ends_settle(struct learned *l);
 int own_from_files(struct learned *l);
 /* The time servers that a daemon says it uses, which may wait for 100 ms: own_clocks.c. */
 void own_from_clocks(struct learned *l);
-/* Of these systemd-timesyncd, until then, by clock_ms(): own_timesync.c. */
-void own_from_timesyncd(struct learned *l, int64_t until);
+/* Of these systemd-timesyncd, until then, by clock_ms(): own_timesync.c. Returns whether it is there. */
+bool own_from_timesyncd(struct learned *l, int64_t until);
 bool own_comes(int fd, int64_t until);
 /* Who is logged in or connected: own_people.c. */
 void own_from_people(struct learned *l, struct state *state);

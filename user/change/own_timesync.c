@@ -106,9 +106,10 @@ static bool ask(int fd)
 	       send(fd, question, sizeof(question) - 1, MSG_NOSIGNAL) == sizeof(question) - 1;
 }
 
-void own_from_timesyncd(struct learned *l, int64_t until)
+bool own_from_timesyncd(struct learned *l, int64_t until)
 {
-	int fd = access(RUNS, F_OK) ? -1 : socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	bool runs = !access(RUNS, F_OK);
+	int fd = runs ? socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0) : -1;
 	bool ends = fd < 0 || !ask(fd);
 	unsigned char answer[ANSWER_MOST];
 
@@ -119,4 +120,5 @@ void own_from_timesyncd(struct learned *l, int64_t until)
 		ends = got <= 0 || is_answered(l, answer, n);
 	}
 	close_fd(fd);
+	return runs;
 }
