@@ -129,6 +129,46 @@ static void few_readers(void)
 		remove_process(pid);
 }
 
+#define NOT_IN_TIME \
+	"xdp-bloom: not all SSH sessions may be known: of those that processes name not all could be looked for in time"
+
+/* Behind a crowd what is bound to a device is asked for by each, as long as that may take for all sessions. */
+static void bound(void)
+{
+	static const struct socket_is all[] = {
+		{ AF_INET, IPPROTO_TCP, TCP_ESTABLISHED, "192.0.2.1", 50000, BOUND, 0, 0, NULL },
+		{ AF_INET6, IPPROTO_TCP, TCP_ESTABLISHED, "fe80::1", 50001, BOUND, 0, 0, "fe80::99" },
+		{ AF_INET, IPPROTO_TCP, TCP_ESTABLISHED, "192.0.2.2", 50002, BOUND, 1000, 0, NULL },
+	};
+
+	sockets = all;
+	n_sockets = sizeof(all) / sizeof(all[0]);
+	PUT(700, "environ", "SSH_CONNECTION=192.0.2.1 50000 192.0.2.99 2222\0");
+	PUT(701, "environ", "SSH_CONNECTION=fe80::1%eth0 50001 fe80::99%eth0 2222\0");
+	PUT(702, "environ", "SSH_CONNECTION=192.0.2.2 50002 192.0.2.99 2222\0"); /* of a server that is not root's */
+	PUT(703, "environ", "SSH_CONNECTION=192.0.2.3 50003 192.0.2.99 2222\0"); /* of nobody any more */
+	cut_off = 1;
+	learns_in_time("192.0.2.1 the peer of an SSH session (environment of process 700)\n"
+		       "fe80::1 the peer of an SSH session (environment of process 701)\n",
+		       NULL);
+	remove_process(702);
+	remove_process(703);
+	cut_off = 1;
+	slow_device = 1;
+	learns_in_time("", NOT_IN_TIME);
+	/* That is said once. */
+	cut_off = 1;
+	slow_device = 7;
+	remove_process(701);
+	learns_in_time("192.0.2.1 the peer of an SSH session (environment of process 700)\n", NULL);
+	slow_device = 0;
+	cut_off = 1;
+	no_links = true;
+	learns_in_time("", NULL);
+	no_links = false;
+	remove_process(700);
+}
+
 #define UNSEEN \
 	"xdp-bloom: not all SSH sessions may be known: this process may not read the environments of all others, which "
 #define WITHOUT_RIGHTS UNSEEN "takes CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH"
@@ -371,6 +411,7 @@ int main(void)
 		{ "in time", stuck },
 		{ "in time, of many", many_stuck },
 		{ "by few", few_readers },
+		{ "bound to a device", bound },
 		{ "what may not be read", refused_to_us },
 		{ "what is not shown", hidden_from_us },
 		{ "our own session", ancestors },

@@ -18,6 +18,7 @@
 #include "base/clock.h"
 #include "base/errand.h"
 #include "base/grow.h"
+#include "base/interfaces.h"
 #include "base/netlink.h"
 #include "base/rights.h"
 #include "base/state_path.h"
@@ -61,7 +62,10 @@ struct people {
 	bool cut_off, more_ssh; /* not all servers and guests were seen; not all that may be SSH sessions */
 	bool reaches;		/* an SSH server, by which sessions may come back */
 	bool unseen;		/* it may have a connection that was not */
-	uint8_t uses[PEOPLE];	/* enum use, of the system's users */
+	struct if_nameindex *links;
+	int64_t looked_ns;    /* so long for sessions that are bound to one */
+	bool late;	      /* not for all of them */
+	uint8_t uses[PEOPLE]; /* enum use, of the system's users */
 	struct word *words;
 	size_t words_n;
 	struct word unheard; /* the first that does not count; family 0: none */
@@ -424,10 +428,30 @@ static void ask_ancestors(const struct people *p, const struct state *state)
 	say_tunnel(p, state, peer);
 }
 
+/*
+ * What is bound to a device, as in a VRF or between link-local addresses, is found with that alone. How many processes
+ * name a session that is not there, is for their users to say.
+ */
+static bool has_bound(struct people *p, struct connection is)
+{
+	int64_t began = clock_ns(CLOCK_THREAD_CPUTIME_ID) - p->looked_ns;
+	bool found = false;
+
+	p->links = p->links ?: interfaces_all();
+	p->late = p->late || !p->links;
+	for (const struct if_nameindex *i = p->links; !p->late && !found && i->if_index; i++) {
+		is.device = i->if_index;
+		found = has_one(p, &is, TCP_ESTABLISHED, 1);
+		p->looked_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - began;
+		p->late = p->looked_ns >= LOOK_MS * 1000000;
+	}
+	return found;
+}
+
 /* The processes of a session may live on in screen or tmux: its connection must be there, too. */
 static void on_session(void *arg, int pid, const char *text)
 {
-	const struct people *p = arg;
+	struct people *p = arg;
 	struct connection is = { 0 };
 	char local[SSH_TEXT_MAX];
 	bool found = false;
@@ -443,7 +467,7 @@ static void on_session(void *arg, int pid, const char *text)
 			c->peer_port == is.peer_port && c->port == is.port;
 	}
 	if (!found && p->more_ssh && is.peer.family && is.peer.family == is.local.family && own_wanted(p->l, is.peer))
-		found = has_one(p, &is, TCP_ESTABLISHED, 1);
+		found = has_one(p, &is, TCP_ESTABLISHED, 1) || has_bound(p, is);
 	if (found)
 		own_learn(p->l, is.peer, others_is, "environment of process %d", pid);
 }
@@ -455,6 +479,16 @@ static bool is_known(const struct learned *l, struct addr addr)
 		if (l->at[i].addr.num == addr.num && l->at[i].addr.family == addr.family)
 			return true;
 	return false;
+}
+
+static void say_late(void)
+{
+	static bool said;
+
+	if (!said)
+		warn("not all SSH sessions may be known: of those that processes name not all could be looked for in"
+		     " time");
+	said = true;
 }
 
 /* Of the service's processes one says it for all. */
@@ -484,6 +518,8 @@ static int ask_processes(struct people *p, const struct state *state)
 	if (errand.here)
 		return errand_decline("there is a connection that may be an SSH session");
 	err = own_each_session(on_session, p, &refused);
+	if (p->late)
+		say_late();
 	if (!err && (refused || own_processes_hidden()))
 		say_unseen(p, state);
 	return err;
@@ -587,6 +623,7 @@ void own_from_people(struct learned *l, struct state *state)
 	l->guests = false;
 	if (p.socket)
 		nl_close(p.socket);
+	interfaces_free(p.links);
 	free(ports);
 	free(p.at);
 	free(p.words);
