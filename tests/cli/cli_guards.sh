@@ -322,6 +322,36 @@ what_may_not_be_read() {
 	stop
 }
 
+# Where the kernel cannot be asked about sockets, as without its modules, sessions and guests are known all the same, and
+# who only tries is banned; that servers may not be known is said.
+without_diag() {
+	local without=(python3 -c '
+import ctypes, errno, os, struct, sys
+
+number = {"x86_64": 41, "aarch64": 198, "riscv64": 198}.get(os.uname().machine)
+step = lambda code, no, k: struct.pack("=HBBI", code, 0, no, k)
+# socket(AF_NETLINK, ..., NETLINK_SOCK_DIAG)
+steps = ctypes.create_string_buffer(
+    step(0x20, 0, 0) + step(0x15, 5, number or 0) + step(0x20, 0, 16) + step(0x15, 3, 16) + step(0x20, 0, 32) +
+    step(0x15, 1, 4) + step(6, 0, 0x50000 | errno.EPROTONOSUPPORT) + step(6, 0, 0x7fff0000))
+program = struct.pack("@HP", 8, ctypes.addressof(steps))
+libc = ctypes.CDLL(None)
+if not number or libc.prctl(38, 1, 0, 0, 0) or libc.prctl(22, 2, program, 0, 0):
+    sys.exit(77)
+os.execv(sys.argv[1], sys.argv[1:])' "$XDP_BLOOM") said="not all servers and guests of this machine may be known: the kernel does not say"
+
+	machine
+	unset SSH_CONNECTION
+	"${without[@]}" --version >out 2>err || skip "no call can be refused here: $(cat err)"
+	expect 2 "${without[@]}" add 45.0.0.9
+	grep -q "bans 45.0.0.9, the peer of an SSH session (environment of process " err || fail "not refused for that: $(cat err)"
+	grep -q "$said" err || fail "it is not said: $(cat err)"
+	expect 2 "${without[@]}" add 45.0.0.10
+	grep -q "bans 45.0.0.10, somebody who is connected (TCP port 8443)" err || fail "not refused for that: $(cat err)"
+	expect 0 "${without[@]}" add 45.0.0.11
+	one_line "$said"
+}
+
 # Nor are processes read that are hidden, as they are from what runs under the unit.
 what_is_hidden() {
 	need setpriv
@@ -672,4 +702,4 @@ by_no_chance() {
 	done
 }
 
-run_cases shows_all asked_by_daemons found_by_chronyd found_by_ntpd found_by_timesyncd of_many_ptys of_a_long_table of_a_crowd of_many_routes through_a_tunnel by_a_liar by_three_who_stall what_may_not_be_read what_is_hidden table by_the_service left_out embedded by_no_chance
+run_cases shows_all asked_by_daemons found_by_chronyd found_by_ntpd found_by_timesyncd of_many_ptys of_a_long_table of_a_crowd of_many_routes through_a_tunnel by_a_liar by_three_who_stall what_may_not_be_read what_is_hidden without_diag table by_the_service left_out embedded by_no_chance

@@ -332,13 +332,30 @@ static int one_given(struct nl_socket *socket, uint16_t kind, const void *reques
 	return -ENOENT;
 }
 
+static bool endless; /* the kernel's table of connections */
+
+static ssize_t read_endless(void *cookie, char *to, size_t size)
+{
+	(void)cookie;
+	memset(to, '\n', size);
+	return (ssize_t)size;
+}
+
 static FILE *file_given(const char *path, const char *mode)
 {
-	bool mounts = !strcmp(path, "/proc/self/mountinfo");
+	const char *name = !strcmp(path, "/proc/self/mountinfo") ? "mountinfo"
+			   : !strcmp(path, LOGINS)		 ? "utmp"
+			   : !strcmp(path, "/proc/net/tcp")	 ? "tcp"
+			   : !strcmp(path, "/proc/net/tcp6")	 ? "tcp6"
+								 : NULL;
 	char given[96];
 
-	snprintf(given, sizeof(given), "%s/%s", proc, mounts ? "mountinfo" : "utmp");
-	return mounts || !strcmp(path, LOGINS) ? fopen(given, mode) : NULL;
+	if (endless && name && !strcmp(name, "tcp"))
+		return fopencookie(NULL, "r", (cookie_io_functions_t){ .read = read_endless });
+	if (!name)
+		return NULL;
+	snprintf(given, sizeof(given), "%s/%s", proc, name);
+	return fopen(given, mode);
 }
 
 static int refused_pid; /* nobody may read its environment */

@@ -130,7 +130,7 @@ static void few_readers(void)
 }
 
 #define NOT_IN_TIME \
-	"xdp-bloom: not all SSH sessions may be known: of those that processes name not all could be looked for in time"
+	"xdp-bloom: not all SSH sessions may be known: of those that processes name not all could be looked for"
 
 /* Behind a crowd what is bound to a device is asked for by each, as long as that may take for all sessions. */
 static void bound(void)
@@ -167,6 +167,108 @@ static void bound(void)
 	learns_in_time("", NULL);
 	no_links = false;
 	remove_process(700);
+}
+
+#define WITHOUT_DIAG                                                                                                   \
+	"xdp-bloom: not all servers and guests of this machine may be known: the kernel does not say whom its sockets" \
+	" are connected to, as it lacks the module tcp_diag or udp_diag (of OpenWrt's kmod-inet-diag)"
+
+static void put_end(FILE *file, int family, struct addr addr, unsigned int port)
+{
+	__be32 words[4];
+
+	put_address(words, family, addr);
+	for (size_t i = 0; i < (family == AF_INET6 ? 4 : 1); i++)
+		fprintf(file, "%08X", words[i]);
+	fprintf(file, ":%04X ", port);
+}
+
+/* As the kernel writes them. */
+static void put_table(const char *name, int family)
+{
+	char path[96];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/%s", proc, name);
+	file = fopen(path, "we");
+	if (!file)
+		abort();
+	fprintf(file,
+		"  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n");
+	for (size_t i = 0; i < n_sockets; i++) {
+		const struct socket_is *is = &sockets[i];
+
+		if (is->protocol != IPPROTO_TCP || is->family != family)
+			continue;
+		fprintf(file, "%4zu: ", i);
+		put_end(file, family, local_of(is), is->port);
+		put_end(file, family, peer_of(is), is->peer_port);
+		fprintf(file,
+			"%02X 00000000:00000000 02:000006F4 00000000 %5u        0 12345 2 0000000000000000 20 4 0 10 -1\n",
+			is->state, is->uid);
+	}
+	fclose(file);
+}
+
+static void remove_table(const char *name)
+{
+	char path[96];
+
+	snprintf(path, sizeof(path), "%s/%s", proc, name);
+	unlink(path);
+}
+
+/* Where sockets cannot be asked about, who is connected is read: sessions and guests, but no servers. */
+static void without_diag(void)
+{
+	static const char known[] = "192.0.2.1 the peer of an SSH session (environment of process 600)\n"
+				    "192.0.2.5 somebody who is connected (TCP port 8443)\n"
+				    "192.0.2.6 somebody who is connected (TCP port 65535)\n",
+			  known_6[] = "2001:db8::1 the peer of an SSH session (environment of process 601)\n"
+				      "192.0.2.2 the peer of an SSH session (environment of process 602)\n";
+	char all[sizeof(known) + sizeof(known_6)];
+
+	snprintf(all, sizeof(all), "%s%s", known, known_6);
+	sockets = many;
+	n_sockets = sizeof(many) / sizeof(many[0]);
+	PUT(600, "environ", "SSH_CONNECTION=192.0.2.1 50000 192.0.2.99 22\0");
+	PUT(601, "environ", "SSH_CONNECTION=2001:db8::1 50001 2001:db8::99 22\0");
+	PUT(602, "environ", "SSH_CONNECTION=192.0.2.2 50002 192.0.2.99 22\0");
+	PUT(603, "environ", "SSH_CONNECTION=192.0.2.2 50009 192.0.2.99 22\0");
+	PUT(604, "environ", "SSH_CONNECTION=192.0.2.4 50004 192.0.2.99 22\0");
+	put_table("tcp", AF_INET);
+	put_table("tcp6", AF_INET6);
+	fails = -EPROTONOSUPPORT;
+	learns_in_time(all, WITHOUT_DIAG);
+	/* That is said once by each command, and by one process of the service's. */
+	fails = -ENOENT;
+	fails_at = TCPDIAG_GETSOCK;
+	learns_in_time(all, NULL);
+	log_settings.kept = true;
+	due_name = STATE_UNASKED;
+	for (int i = 0; i < 2; i++) {
+		due = i;
+		unasked_again = 0;
+		fails = -EPROTONOSUPPORT;
+		learns_in_time(all, i ? WITHOUT_DIAG : NULL);
+	}
+	log_settings.kept = false;
+	due_name = STATE_UNSEEN;
+	remove_table("tcp6");
+	fails = -EOPNOTSUPP;
+	fails_at = TCPDIAG_GETSOCK;
+	learns_in_time(known, NULL);
+	/* Nor may that be read, or it has no end. */
+	for (int i = 0; i < 2; i++) {
+		remove_table("tcp");
+		said_late = false;
+		endless = i;
+		fails = -EPROTONOSUPPORT;
+		learns_in_time("", NOT_IN_TIME);
+	}
+	endless = false;
+	for (int pid = 600; pid < 605; pid++)
+		remove_process(pid);
 }
 
 #define UNSEEN \
@@ -412,6 +514,7 @@ int main(void)
 		{ "in time, of many", many_stuck },
 		{ "by few", few_readers },
 		{ "bound to a device", bound },
+		{ "without inet_diag", without_diag },
 		{ "what may not be read", refused_to_us },
 		{ "what is not shown", hidden_from_us },
 		{ "our own session", ancestors },

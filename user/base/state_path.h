@@ -35,6 +35,7 @@
 #define STATE_UNSEEN	     "unseen"  /* when it was said last that sessions may not be known */
 #define STATE_CARRIED	     "carried" /* when it was said last that a tunnel carries a session */
 #define STATE_UNHEARD	     "unheard" /* and that not all who are logged in count */
+#define STATE_UNASKED	     "unasked" /* and that the kernel cannot be asked about sockets */
 #define STATE_TUNNELS	     "tunnels" /* their far ends, when all could be asked for last */
 #define STATE_AHEAD	     "ahead"   /* what was attached, and nobody was asked about yet */
 #define STATE_WORKSHOP	     "recovering"
@@ -47,9 +48,9 @@
 		STATE_ANNOUNCES_LOCK, STATE_HISTORY, STATE_EVENTS, STATE_FAILED, STATE_EVENTS_OLD, STATE_IMAGE,       \
 		STATE_FLEET, STATE_FLEET ".", STATE_AGENT, STATE_AGENT ".", STATE_LEARNED, STATE_LEARNED ".",         \
 		STATE_LINES, STATE_LINES ".", STATE_LISTEN, STATE_LISTEN ".", STATE_NEEDS, STATE_NEEDS ".",           \
-		STATE_NETWORKS, STATE_NETWORKS ".", STATE_UNSEEN, STATE_CARRIED, STATE_UNHEARD, STATE_UNTOLD,         \
-		STATE_UNTOLD ".", STATE_TUNNELS, STATE_TUNNELS ".", STATE_BEHIND, STATE_BEHIND ".", STATE_AHEAD,      \
-		STATE_WORKSHOP, STATE_RESERVE, STATE_RESERVE "."
+		STATE_NETWORKS, STATE_NETWORKS ".", STATE_UNSEEN, STATE_CARRIED, STATE_UNHEARD, STATE_UNASKED,        \
+		STATE_UNTOLD, STATE_UNTOLD ".", STATE_TUNNELS, STATE_TUNNELS ".", STATE_BEHIND, STATE_BEHIND ".",     \
+		STATE_AHEAD, STATE_WORKSHOP, STATE_RESERVE, STATE_RESERVE "."
 
 #define STATE_PATH_MAX PATH_MAX
 

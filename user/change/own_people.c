@@ -73,9 +73,11 @@ struct people {
 
 /* What is so for long is said so often. */
 #define AGAIN_SECONDS 600
-static int64_t unseen_again, unheard_again;
+static int64_t unseen_again, unheard_again, unasked_again;
 /* And what carries a session. */
 #define CARRIED_SECONDS 86400
+/* What other processes have a say in, once. */
+static bool said_late, said_cut_off;
 
 static bool is_due(int64_t *again, const struct state *state, const char *name)
 {
@@ -144,14 +146,10 @@ static const char *server_of(struct people *p, const struct inet_diag_msg *m, un
 	return is && m->idiag_inode && uses_servers(p, m->idiag_uid) ? is : NULL;
 }
 
-static void on_socket(void *arg, const struct nlmsghdr *message)
+static void take_socket(struct people *p, const struct inet_diag_msg *m)
 {
-	const struct inet_diag_msg *m = nl_payload(message);
-	struct people *p = arg;
 	struct connection c = { .udp = p->udp };
 
-	if (nl_payload_len(message) < sizeof(*m))
-		return;
 	c.peer = own_bytes(m->idiag_family, m->id.idiag_dst, sizeof(m->id.idiag_dst));
 	c.local = own_bytes(m->idiag_family, m->id.idiag_src, sizeof(m->id.idiag_src));
 	c.peer_port = ntohs(m->id.idiag_dport);
@@ -163,12 +161,17 @@ static void on_socket(void *arg, const struct nlmsghdr *message)
 		c.server_is = server_of(p, m, c.peer_port);
 	if (!c.peer.family || (!own_wanted(p->l, c.peer) && c.server_is != ssh_server_is))
 		return;
-	if (p->sessions)
-		c.ssh = !m->idiag_uid && !p->named[c.port];
-	else if (!p->udp && p->named[c.port])
+	c.ssh = p->sessions && !m->idiag_uid && !p->named[c.port];
+	if (!p->udp && p->named[c.port])
 		own_learn(p->l, c.peer, guest_is, "TCP port %u", c.port);
 	if ((c.server_is || c.ssh) && take(p, &c) && !p->l->err)
 		p->l->err = -ENOMEM;
+}
+
+static void on_socket(void *arg, const struct nlmsghdr *message)
+{
+	if (nl_payload_len(message) >= sizeof(struct inet_diag_msg))
+		take_socket(arg, nl_payload(message));
 }
 
 /* --- What the kernel shows --- */
@@ -304,6 +307,40 @@ static int ask_tcp(struct people *p, bool sessions)
 	return ask_for(p, TCPDIAG_GETSOCK, &tcp, sizeof(tcp), &shown);
 }
 
+/*
+ * TCP's as text, for which the kernel needs no module. Who listens is not found at once there, so who is a server is
+ * not learned.
+ */
+static void read_sockets(struct people *p, const char *path, uint8_t family)
+{
+	const int64_t until = clock_ns(CLOCK_THREAD_CPUTIME_ID) + LOOK_MS * 1000000;
+	FILE *file = fopen(path, "re");
+	bool seen = file || (family == AF_INET6 && errno == ENOENT); /* without IPv6 */
+	char line[512];
+
+	p->sessions = true;
+	while (file && seen && fgets(line, sizeof(line), file)) {
+		struct inet_diag_msg m = { .idiag_family = family };
+		__be32 *to = m.id.idiag_dst;
+		unsigned int port, peer_port, state;
+
+		seen = clock_ns(CLOCK_THREAD_CPUTIME_ID) < until;
+		if (family == AF_INET ? sscanf(line, "%*s %*[0-9A-F]:%x %8x:%x %x %*s %*s %*s %u", &port, to,
+					       &peer_port, &state, &m.idiag_uid) != 5
+				      : sscanf(line, "%*s %*[0-9A-F]:%x %8x%8x%8x%8x:%x %x %*s %*s %*s %u", &port, to,
+					       to + 1, to + 2, to + 3, &peer_port, &state, &m.idiag_uid) != 8)
+			continue;
+		m.id.idiag_sport = htons((uint16_t)port);
+		m.id.idiag_dport = htons((uint16_t)peer_port);
+		if (state == TCP_ESTABLISHED)
+			take_socket(p, &m);
+	}
+	if (!seen)
+		p->more_ssh = p->late = true;
+	if (file)
+		fclose(file);
+}
+
 /* --- One socket --- */
 
 static void on_found(void *arg, const struct nlmsghdr *message)
@@ -334,7 +371,7 @@ static bool has_one(const struct people *p, const struct connection *c, uint8_t 
 	write_addr(c->udp ? of.id.idiag_src : of.id.idiag_dst, c->peer);
 	*(c->udp ? &of.id.idiag_dport : &of.id.idiag_sport) = htons((uint16_t)c->port);
 	*(c->udp ? &of.id.idiag_sport : &of.id.idiag_dport) = htons((uint16_t)c->peer_port);
-	return !netlink_one(p->socket, SOCK_DIAG_BY_FAMILY, &of, sizeof(of), on_found, &found) &&
+	return p->socket && !netlink_one(p->socket, SOCK_DIAG_BY_FAMILY, &of, sizeof(of), on_found, &found) &&
 	       found.idiag_state == state && found.idiag_uid < below;
 }
 
@@ -356,31 +393,47 @@ static void learn_servers(struct people *p)
 	}
 }
 
+#define MAY_BE_OTHERS "not all servers and guests of this machine may be known: "
+
 static void say_cut_off(void)
 {
-	static bool said;
-
-	if (!said)
-		warn("not all servers and guests of this machine may be known: its sockets that may be to such could not"
-		     " all be looked at in time");
-	said = true;
+	if (!said_cut_off)
+		warn(MAY_BE_OTHERS "its sockets that may be to such could not all be looked at in time");
+	said_cut_off = true;
 }
 
-/* Without that part of the kernel, sockets are not known; leases, sessions and files are. */
-static int ask_sockets(struct people *p)
+static void say_unasked(const struct state *state)
 {
-	int err = netlink_open(&p->socket, NETLINK_SOCK_DIAG, 0, 0)
-			  ?: ask_tcp(p, true)
-			  ?: ask_tcp(p, false)
-			  ?: ask_udp(p, AF_INET)
-			  ?: ask_udp(p, AF_INET6);
+	if (is_due(&unasked_again, state, STATE_UNASKED))
+		warn(MAY_BE_OTHERS
+		     "the kernel does not say whom its sockets are connected to, as it lacks the module tcp_diag or"
+		     " udp_diag (of OpenWrt's kmod-inet-diag)");
+}
 
+static bool is_without_diag(int err)
+{
+	return err_is(err, EPROTONOSUPPORT) || err_is(err, EOPNOTSUPP) || err_is(err, ENOENT);
+}
+
+static int ask_sockets(struct people *p, const struct state *state)
+{
+	int err = netlink_open(&p->socket, NETLINK_SOCK_DIAG, 0, 0) ?: ask_tcp(p, true) ?: ask_tcp(p, false);
+
+	if (is_without_diag(err)) {
+		read_sockets(p, "/proc/net/tcp", AF_INET);
+		read_sockets(p, "/proc/net/tcp6", AF_INET6);
+	}
+	err = err ?: ask_udp(p, AF_INET) ?: ask_udp(p, AF_INET6);
 	if (p->socket)
 		learn_servers(p);
 	if (p->cut_off)
 		say_cut_off();
+	if (is_without_diag(err)) {
+		say_unasked(state);
+		err = 0;
+	}
 	p->unseen = err || p->more_ssh;
-	return err_is(err, EPROTONOSUPPORT) || err_is(err, EOPNOTSUPP) || err_is(err, ENOENT) ? 0 : err;
+	return err;
 }
 
 static struct addr first_word(const char *text)
@@ -483,12 +536,9 @@ static bool is_known(const struct learned *l, struct addr addr)
 
 static void say_late(void)
 {
-	static bool said;
-
-	if (!said)
-		warn("not all SSH sessions may be known: of those that processes name not all could be looked for in"
-		     " time");
-	said = true;
+	if (!said_late)
+		warn("not all SSH sessions may be known: of those that processes name not all could be looked for");
+	said_late = true;
 }
 
 /* Of the service's processes one says it for all. */
@@ -613,7 +663,7 @@ void own_from_people(struct learned *l, struct state *state)
 	int err = ports ? state_guarded_ports(state, ports) : -ENOMEM;
 
 	l->guests = true;
-	err = err ?: ask_sockets(&p);
+	err = err ?: ask_sockets(&p, state);
 	if (err && !l->err)
 		l->err = because(err, "the guard rails cannot ask who is connected: %s", reason(err));
 	ask_ancestors(&p, state);
