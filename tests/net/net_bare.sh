@@ -155,6 +155,43 @@ types() {
 	done
 }
 
+# no_far_end none|many: a gre that whoever sends to may reach, or a group; XDP's programs see the outer header there. What the
+# state has in skb mode, of one that had a far end or of a version before, is restored by tc.
+no_far_end() {
+	local near=(local 10.0.0.1) there=(local 10.0.0.2 remote 10.0.0.1) words="a gre without a fixed far end"
+
+	tunnels_are_clean gre || words="before 5.14 kernels"
+	device gre local HERE4 remote THERE4 key 7
+	printf '%s\n' 192.0.2.7 203.0.113.0/24 2001:db8::7 >list
+	bloom load bad list --bogons=keep
+	bloom attach edge9
+	if [ "$1" = many ]; then
+		near+=(remote 239.1.1.1 dev to-far)
+		there=(local 10.0.0.2 remote 239.1.1.1 dev to-here)
+		banned=("${banned[@]:0:3}")
+		clean=("${clean[@]:0:2}")
+	fi
+	ip link del edge9
+	far ip link del edge9
+	ip link add edge9 type gre "${near[@]}" key 7 ttl 64 || fail "no such gre"
+	far ip link add edge9 type gre "${there[@]}" key 7 ttl 64 || fail "no such gre at the other end"
+	addresses 2>/dev/null # the others are there
+	arrive "${banned[@]}" "${clean[@]}"
+	bloom restore
+	is "$(get '.interfaces[0].mode' show)" tc "its mode"
+	arrive "${clean[@]}"
+	refused "$words" attach edge9 --mode skb
+	arrive "${clean[@]}"
+	bloom detach edge9
+	arrive "${banned[@]}" "${clean[@]}"
+	refused "$words" attach edge9 --mode skb
+	bloom attach edge9
+	is "$(get '.interfaces[0].mode' show)" tc "its mode"
+	arrive "${clean[@]}"
+	# That would be told by nothing.
+	! ip link change edge9 type gre local 10.0.0.1 remote 10.0.0.2 key 7 ttl 64 2>/dev/null || fail "it has a far end now"
+}
+
 # prepare [KIND]
 prepare() {
 	device "${1:-tun}"
@@ -274,6 +311,6 @@ no_others() {
 	is "$(get '.interfaces[0]|[.name,.mode]' show)" '["edge8","tc"]' "what show says"
 }
 
-run_cases types "${kinds[@]/#/filters skb }" "${kinds[@]/#/leaves }" on_trial restores heals no_others "by_tc tun" "by_tc ppp" "leaves ppp" \
+run_cases types "no_far_end none" "no_far_end many" "${kinds[@]/#/filters skb }" "${kinds[@]/#/leaves }" on_trial restores heals no_others "by_tc tun" "by_tc ppp" "leaves ppp" \
 	"says tun "{1,512}" "{skb,tc} "says tap "{512,65534}" "{skb,tc} \
 	"tagged 10.0.0.1 "{skb,tc}" gre local HERE4 remote THERE4" "tagged fd00::1 "{skb,tc}" ip6gre local HERE6 remote THERE6"

@@ -32,6 +32,7 @@
 #include "kernel/attach.h"
 #include "kernel/device.h"
 #include "kernel/generation.h"
+#include "kernel/link_header.h"
 #include "kernel/match.h"
 #include "kernel/root.h"
 #include "shown.h"
@@ -155,6 +156,14 @@ static int given_one(const struct context *context, struct attachment *at)
 	memcpy(at->as, at->name, sizeof(at->as));
 	filtered[filtered_n++] = *at;
 	return 0;
+}
+
+static void given_fit(struct attachment *at)
+{
+	if (strcmp(at->name, "gre1") != 0 || MATCH_BY_TC(at->match) || at->shared)
+		return;
+	at->mode = MODE_TC;
+	at->match = MATCH_COMING(at->match);
 }
 
 static bool given_round(const char *name, enum attach_mode mode, char text[DEVICE_TEXT_MAX])
@@ -507,6 +516,7 @@ static void *given_calloc(size_t n, size_t size)
 #define reserve_keep	       given_keep
 #define reserve_give	       given_give
 #define attach_is	       given_is
+#define link_fit	       given_fit
 #define attach_instead	       given_instead
 #define attach_rematch	       given_rematch
 #define attach_settle	       given_settle

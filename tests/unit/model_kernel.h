@@ -54,6 +54,7 @@ struct iface {
 	char name[IF_NAMESIZE];
 	bool elsewhere; /* in another network namespace */
 	int hardware, native;
+	short flags;	     /* IFF_... */
 	unsigned int queues; /* of a veth, whose other end sends from two */
 	const char *kind;    /* as rtnetlink has it; NULL: by its hardware */
 	__u32 foreign;	     /* another's program, not through libxdp */
@@ -408,8 +409,13 @@ int __wrap_ioctl(int fd, unsigned long what, struct ifreq *request)
 
 	if (fails("ioctl"))
 		return -1;
-	request->ifr_hwaddr.sa_family = (sa_family_t)(is ? is->hardware : 0);
-	return fd >= 0 && what == SIOCGIFHWADDR && is ? 0 : -1;
+	if (fd < 0 || !is)
+		return -1;
+	if (what == SIOCGIFFLAGS)
+		request->ifr_flags = is->flags;
+	else
+		request->ifr_hwaddr.sa_family = (sa_family_t)is->hardware;
+	return what == SIOCGIFFLAGS || what == SIOCGIFHWADDR ? 0 : -1;
 }
 
 static bool is_pinned(const struct thing *thing);

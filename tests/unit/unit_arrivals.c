@@ -280,6 +280,11 @@ static bool given_is_full(const char *directory)
 	return is_full;
 }
 
+static void given_fit(struct attachment *at)
+{
+	(void)at;
+}
+
 #define ahead_waits	     given_waits
 #define netlink_open	     given_open
 #define nl_close	     given_close
@@ -292,6 +297,7 @@ static bool given_is_full(const char *directory)
 #define pins_are_there	     given_pins
 #define attach_may	     given_may
 #define port_look	     given_look
+#define link_fit	     given_fit
 #define shared_is_there	     given_shared
 #define kernel_follow	     given_follow
 #define kernel_scopes_follow given_scopes

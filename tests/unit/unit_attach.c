@@ -612,8 +612,8 @@ static void by_tc(void)
 	quietly(eth0_tc);
 }
 
-/* What has no Ethernet header: of which kind, what it is called, and with which kernel. Owners of tun and tap say what
- * they like. */
+/* What has no Ethernet header: of which kind, what it is called, and with which kernel; of a gre how it was made.
+ * Owners of tun and tap say what they like. */
 static int headers(void)
 {
 	static const struct {
@@ -624,25 +624,36 @@ static int headers(void)
 		      { "ip6gre", ARPHRD_IP6GRE }, { "vti", ARPHRD_TUNNEL },	 { "gre", ARPHRD_NONE },
 		      { "", ARPHRD_ETHER },	   { "", ARPHRD_LOOPBACK },	 { "tun", ARPHRD_ETHER },
 		      { "tun", ARPHRD_PPP },	   { "tap", ARPHRD_NONE },	 { "tap", ARPHRD_ETHER } };
+	static const struct {
+		short flags;
+		const char *text;
+	} made[] = { { IFF_POINTOPOINT, "" },
+		     { IFF_NOARP, " without a far end" },
+		     { IFF_POINTOPOINT | IFF_BROADCAST, " to many" } };
 	static const unsigned int kernels[] = { KERNEL_VERSION(5, 13, 19), KERNEL_VERSION(5, 14, 0) };
-	struct attachment at = { .name = "it0" };
+	struct attachment at = { .name = "it0" }, fit;
 	struct iface *is = iface_new(9, at.name);
 
 	for (size_t i = 0; i < sizeof(links) / sizeof(links[0]); i++)
-		for (size_t k = 0; k < 2; k++)
-			for (unsigned int how = 0; how < 3; how++) {
-				bool bare = false;
-				int err;
+		for (unsigned int way = 0; way < (links[i].hardware == ARPHRD_IPGRE ? 18 : 6); way++) {
+			const unsigned int how = way % 3, k = way / 3 % 2, m = way / 6;
+			bool bare = false;
+			int err;
 
-				is->kind = links[i].kind;
-				is->hardware = links[i].hardware;
-				kernel_is = kernels[k];
-				at.shared = how == 1;
-				at.match = how == 2 ? MATCH_LEAVING(MATCH_SOURCE) : MATCH_SOURCE;
-				err = link_header(&at, &bare);
-				printf("%s%s%s%s: %s%s\n", links[i].kind, k ? "" : ", old", at.shared ? ", shared" : "",
-				       how == 2 ? ", tc" : "", err ? reason(err) : "may", bare ? ", bare" : "");
-			}
+			is->kind = links[i].kind;
+			is->hardware = links[i].hardware;
+			is->flags = made[m].flags;
+			kernel_is = kernels[k];
+			at.shared = how == 1;
+			at.match = how == 2 ? MATCH_LEAVING(MATCH_SOURCE) : MATCH_SOURCE;
+			err = link_header(&at, &bare);
+			fit = at;
+			link_fit(&fit);
+			printf("%s%s%s%s%s: %s%s%s\n", links[i].kind, made[m].text, k ? "" : ", old",
+			       at.shared ? ", shared" : "", how == 2 ? ", tc" : "", err ? reason(err) : "may",
+			       bare ? ", bare" : "",
+			       fit.match != at.match && fit.mode == MODE_TC ? "; it is to be tc" : "");
+		}
 	kernel_is = KERNEL_VERSION(6, 12, 0);
 	return 0;
 }

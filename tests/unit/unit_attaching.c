@@ -190,6 +190,31 @@ static void options(void)
 		}
 }
 
+/* A tunnel of which XDP's programs see the outer header: tc is taken, unless something else is asked for. */
+static void outer(void)
+{
+	static const struct {
+		const char *what;
+		struct attach_options o;
+	} each[] = {
+		{ "as it is", { 0 } },
+		{ "both", { .match = ASKS(MATCH_BOTH) } },
+		{ "skb", { .mode = MODE(MODE_SKB) } },
+		{ "shared", { .shared = true } },
+		{ "if needed", { .if_needed = true } },
+	};
+
+	for (int is = 0; is < 2; is++)
+		for (size_t i = 0; i < sizeof(each) / sizeof(each[0]); i++) {
+			anew();
+			links[1] = "gre1";
+			if (is)
+				kept("gre1", "skb", MATCH_SOURCE, NULL, true);
+			printf("-- %s%s\n", each[i].what, is ? ", in skb mode before" : "");
+			attaches(&each[i].o, NAMES("gre1"));
+		}
+}
+
 static void missing(void)
 {
 	static const int errors[] = { -EXDEV, -ENODEV, -EBUSY, -ENOMEM };
@@ -318,7 +343,7 @@ static void word_for_word(void)
 	static const struct scene scenes[] = {
 		{ "two", one },	       { "each option", options }, { "in place", in_place },
 		{ "stuck", stuck },    { "on trial", on_trial },   { "not there", missing },
-		{ "ports", of_ports }, { "no memory", no_memory },
+		{ "ports", of_ports }, { "no memory", no_memory }, { "an outer header", outer },
 	};
 
 	shows_scenes(&shows, scenes, sizeof(scenes) / sizeof(scenes[0]), NULL);

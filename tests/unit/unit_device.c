@@ -90,6 +90,13 @@ static char *given_name(unsigned int number, char *name)
 	return strcpy(name, "edge2");
 }
 
+static bool outer;
+
+static bool given_outer(const char *name)
+{
+	return outer && !strcmp(name, "edge9");
+}
+
 #define netlink_open   given_open
 #define nl_close       given_close
 #define netlink_link   given_link
@@ -98,6 +105,7 @@ static char *given_name(unsigned int number, char *name)
 #define if_indextoname given_name
 
 #define netlink_dump_first given_first
+#define link_shows_outer   given_outer
 #include "kernel/device.c"
 
 static const struct shown known[] = {
@@ -277,6 +285,16 @@ static void tunnel_ends(void)
 	tunnel("no socket", "vxlan");
 }
 
+/* A gre that a version before took in skb mode, though it shows programs what is around its packets. */
+static void outer_header(void)
+{
+	said_n = 0;
+	open_err = 0;
+	outer = true;
+	tunnel("without a far end", "gre");
+	outer = false;
+}
+
 /* More pairs than are looked at: some may be. More others: not. */
 static void many(void)
 {
@@ -382,11 +400,15 @@ static void begin(void)
 
 static void word_for_word(void)
 {
-	static const struct scene scenes[] = {
-		{ "kinds", kinds },   { "pairs", ends_of_pairs }, { "ends of tunnels", tunnel_ends },
-		{ "shared", shared }, { "many pairs", many },	  { "ipvlans", ipvlans },
-		{ "ports", ports },   { "not known", not_known }
-	};
+	static const struct scene scenes[] = { { "kinds", kinds },
+					       { "pairs", ends_of_pairs },
+					       { "ends of tunnels", tunnel_ends },
+					       { "outer header", outer_header },
+					       { "shared", shared },
+					       { "many pairs", many },
+					       { "ipvlans", ipvlans },
+					       { "ports", ports },
+					       { "not known", not_known } };
 
 	shows_scenes(&shows, scenes, sizeof(scenes) / sizeof(scenes[0]), begin);
 }

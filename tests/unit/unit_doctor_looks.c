@@ -53,7 +53,7 @@ static struct made_interface {
 	int may, header, look, behind;
 	enum attach_mode mode; /* in which it is filtered */
 	const char *why;       /* of may */
-	bool bare, misses;
+	bool bare, misses, outer;
 	struct port port;
 } made[8];
 static struct if_nameindex indexes[9];
@@ -190,6 +190,12 @@ static int given_header(const struct attachment *at, bool *bare)
 	return named(at->name)->header ? because(named(at->name)->header, "%s: no such link", at->name) : 0;
 }
 
+static void given_fit(struct attachment *at)
+{
+	if (named(at->name)->outer)
+		at->match = MATCH_COMING(at->match);
+}
+
 static int given_look(struct port *port, const char *name)
 {
 	const struct made_interface *m = named(name);
@@ -272,6 +278,7 @@ static struct settings given_settings(struct state *state)
 #define attach_may	   given_may
 #define attach_is	   given_is
 #define link_header	   given_header
+#define link_fit	   given_fit
 #define port_look	   given_look
 #define device_misses	   given_misses
 #define device_gone_round  given_round
@@ -458,6 +465,9 @@ static void busy(void)
 	keeps_n = 1;
 	made[0].misses = true;
 	looks("by tc it may be", NULL, 0, "none");
+	keeps_n = 0;
+	made[0] = (struct made_interface){ .name = "gre1", .bare = true, .outer = true, .port = port("", 1476) };
+	looks("an outer header", NULL, 0, "none");
 }
 
 static void filtered(void)

@@ -137,6 +137,11 @@ static void restored(void)
 	anew();
 	eth0_is();
 	restores(false, false);
+	puts("-- a tunnel of which XDP sees the outer header");
+	anew();
+	links[1] = "gre1";
+	kept("gre1", "skb", MATCH_SOURCE, NULL, true);
+	restores(false, false);
 	restored_beside_a_trial();
 }
 

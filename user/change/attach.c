@@ -14,6 +14,7 @@
 #include "change/home.h"
 #include "change/ports.h"
 #include "change/revert_timer.h"
+#include "kernel/link_header.h"
 #include "kernel/root.h"
 #include "state/reserve.h"
 
@@ -36,6 +37,11 @@ struct attaching {
 	bool begun; /* there may be something to take back */
 };
 
+static bool asks_for_mode(const struct attach_options *o)
+{
+	return o->mode > 1 + MODE_AUTO;
+}
+
 /* What is to be there where `is` (NULL: nothing) is now. What is not said stays as it is, but for if_needed and ports.
  */
 static struct attachment wanted(const struct attach_options *o, const char *name, const struct attachment *is)
@@ -55,6 +61,8 @@ static struct attachment wanted(const struct attach_options *o, const char *name
 		at.shared = at.shared || is->shared;
 	at.match = o->egress ? MATCH_LEAVING(match) : at.mode == MODE_TC ? MATCH_COMING(match) : match;
 	snprintf(at.name, sizeof(at.name), "%s", name);
+	if (!asks_for_mode(o))
+		link_fit(&at);
 	return at;
 }
 
@@ -70,11 +78,6 @@ static bool is_on(const struct attaching *a, const char *name, struct attachment
 	char label[LABEL_MAX];
 
 	return !attach_is(a->change->context, label_of(label, name, way_of(a->options)), is);
-}
-
-static bool asks_for_mode(const struct attach_options *o)
-{
-	return o->mode > 1 + MODE_AUTO;
 }
 
 /* For the state. */

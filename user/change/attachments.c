@@ -11,6 +11,7 @@
 #include "change/change.h"
 #include "kernel/attach.h"
 #include "kernel/device.h"
+#include "kernel/link_header.h"
 #include "kernel/match.h"
 #include "state/ports.h"
 
@@ -38,6 +39,7 @@ struct attachment attachment_kept(const struct interface_info *kept)
 	snprintf(at.name, sizeof(at.name), "%s", kept->name);
 	while (at.mode < MODE_SKB && strcmp(attach_mode_names[at.mode], kept->mode))
 		at.mode++;
+	link_fit(&at); /* a version before may have taken skb there */
 	return at;
 }
 

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/netlink.h"
+#include "kernel/link_header.h"
 
 struct device {
 	int index, below; /* the interface under it; 0: none */
@@ -247,6 +248,12 @@ bool device_gone_round(const char *ifname, enum attach_mode mode, char text[DEVI
 {
 	struct device d = { .index = (int)if_nametoindex(ifname) };
 
+	if (mode == MODE_SKB && link_shows_outer(ifname)) {
+		snprintf(text, DEVICE_TEXT_MAX,
+			 "in skb mode what is around the packets of this tunnel is judged, and not these: 'restore'"
+			 " puts tc mode in its place");
+		return true;
+	}
 	return (mode == MODE_SKB || mode == MODE_TC) && d.index && !netlink_link((unsigned int)d.index, take, &d) &&
 	       is_gone_round(&d, mode, text);
 }

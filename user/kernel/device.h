@@ -15,7 +15,10 @@
  * mode, or where the kernel does not say.
  */
 bool device_misses(const char *ifname, enum attach_mode mode, char text[DEVICE_TEXT_MAX]);
-/* Of these what others may send at will: whoever has the other end of a pair. In native mode nothing is asked. */
+/*
+ * Of these what others may send at will: whoever has the other end of a pair; and what a version before attached where
+ * link_shows_outer(). In native mode nothing is asked.
+ */
 bool device_gone_round(const char *ifname, enum attach_mode mode, char text[DEVICE_TEXT_MAX]);
 
 #endif

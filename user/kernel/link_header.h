@@ -14,4 +14,9 @@ struct attachment;
  */
 int link_header(const struct attachment *at, bool *bare);
 
+/* A tunnel of which XDP's programs are shown the outer header, while those of tc see what came through it. */
+bool link_shows_outer(const char *ifname);
+/* There it is to be in tc mode. */
+void link_fit(struct attachment *at);
+
 #endif

@@ -307,6 +307,7 @@ static void look_at_interface(const struct context *context, const struct host *
 	int err;
 
 	snprintf(at.name, sizeof(at.name), "%s", name);
+	link_fit(&at);
 	err = attach_may(context, &at);
 	if (err_is(err, EEXIST)) {
 		look_at_filtered(context, name, match, reason(err), found);
@@ -319,8 +320,9 @@ static void look_at_interface(const struct context *context, const struct host *
 		PROBLEM(name, "%s", without_name(reason(err), name));
 		return;
 	}
-	if (MATCH_BY_TC(match)) {
-		OK(name, "tc mode, as it was to be");
+	if (MATCH_BY_TC(at.match)) {
+		OK(name, "tc mode, as %s",
+		   MATCH_BY_TC(match) ? "it was to be" : "XDP would see what is around the packets of this tunnel");
 		mode = MODE_TC;
 	} else if (port.program || port.above_filtered)
 		look_at_busy(&port, found);

@@ -9,6 +9,7 @@
 #include "base/other_name.h"
 #include "bpf/abi.h"
 #include "kernel/dispatcher.h"
+#include "kernel/link_header.h"
 #include "kernel/port.h"
 
 bool is_filtered(const struct attachment *on, size_t n, const char *name, unsigned int match)
@@ -50,9 +51,10 @@ static void find_why(const struct context *context, const char *name, unsigned i
 	int err;
 
 	snprintf(at.name, sizeof(at.name), "%s", name);
+	link_fit(&at);
 	is->missing = !if_nametoindex(name);
 	err = is->missing ? 0 : attach_may(context, &at);
-	if (!err && !is->missing && !MATCH_BY_TC(match))
+	if (!err && !is->missing && !MATCH_BY_TC(at.match))
 		find_busy(name, is->why);
 	if (!err || err_is(err, EEXIST))
 		return;
