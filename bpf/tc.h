@@ -37,21 +37,31 @@ struct headers {
 } __attribute__((aligned(8)));
 
 /* From the network's header on, where it is in the packet's first buffer. */
-#define READ_HEADERS(ctx, to, bytes) bpf_skb_load_bytes_relative(ctx, 0, to, bytes, BPF_HDR_START_NET)
+#define READ_BEHIND(ctx, at, to, bytes) bpf_skb_load_bytes_relative(ctx, at, to, bytes, BPF_HDR_START_NET)
+#define READ_HEADERS(ctx, to, bytes)	READ_BEHIND(ctx, 0, to, bytes)
 
-/* Before it, at most. */
-#define LINK_HEADER 40
+/* Before it: of Ethernet, and of a tunnel over IPv4, where the kernel leaves them there. Over IPv6 it may be more. */
+#define LINK_HEADER 96
 
-/* Where it is not, it comes there: no packet of the stack's own is so. */
-inline_never int read_pulled(struct __sk_buff *ctx, void *to, __u64 bytes)
+inline_always int bring_in(struct __sk_buff *ctx, __u64 bytes)
+{
+	return bpf_skb_pull_data(ctx, ctx->len < bytes ? ctx->len : bytes);
+}
+
+/*
+ * From there on, wherever it is: what is not in the packet's first buffer comes there, or all does. No packet of the
+ * stack's own is so, but what comes out of a tunnel may be: who sends it in fragments says where that buffer ends.
+ */
+inline_never int read_bare(struct __sk_buff *ctx, __u64 at, void *to, __u64 bytes)
 {
 	/* The compiler knows it, and the verifier does not. */
 	KEEP(bytes, to);
-	if (bytes < sizeof(struct ipv4_header) || bytes > SAMPLE_BYTES - sizeof(struct ethernet))
+	if (!bytes || bytes > SAMPLE_BYTES - sizeof(struct ethernet))
 		return -1;
-	if (bpf_skb_pull_data(ctx, ctx->len < LINK_HEADER + bytes ? ctx->len : LINK_HEADER + bytes))
-		return -1;
-	return READ_HEADERS(ctx, to, bytes);
+	at &= 0x7fff;
+	return READ_BEHIND(ctx, at, to, bytes) &&
+	       (bring_in(ctx, LINK_HEADER + at + bytes) ||
+		(READ_BEHIND(ctx, at, to, bytes) && (bring_in(ctx, ctx->len) || READ_BEHIND(ctx, at, to, bytes))));
 }
 
 /* A root says it to what it jumps to: packets begin with IP. */
@@ -73,21 +83,23 @@ inline_always int read_behind(struct __sk_buff *ctx, struct headers *headers, __
 {
 	__u32 bytes = type == NET16(ETH_P_IPV6) ? sizeof(struct ipv6_header) : sizeof(struct ipv4_header);
 
-	return bpf_skb_load_bytes_relative(ctx, at, headers->bytes + at, bytes, BPF_HDR_START_NET);
+	return READ_BEHIND(ctx, at, headers->bytes + at, bytes);
 }
 
-/* Tag by tag, and the header of IP behind the last. */
+/* Tag by tag, and the header of IP behind the last. Without read_bare(): its stack would be one too many. */
 inline_never int find_tagged(struct __sk_buff *ctx, struct headers *headers, int pull)
 {
 	const __u64 most = LINK_HEADER + TAGS_MAX * sizeof(struct vlan_tag) + sizeof(struct ipv6_header);
 	struct vlan_tag *tag = (struct vlan_tag *)headers->bytes;
 
 	headers->eth.proto = NET16(ETH_P_8021Q);
-	if (pull)
-		bpf_skb_pull_data(ctx, ctx->len < most ? ctx->len : most);
+	if (pull) {
+		bring_in(ctx, most);
+		bring_in(ctx, ctx->len);
+	}
 	UNROLL
 	for (int i = 0; i < TAGS_MAX; i++) {
-		if (bpf_skb_load_bytes_relative(ctx, i * sizeof(*tag), tag + i, sizeof(*tag), BPF_HDR_START_NET))
+		if (READ_BEHIND(ctx, i * sizeof(*tag), tag + i, sizeof(*tag)))
 			return 1;
 		if (!PARSE_VLAN(tag[i].proto))
 			return read_behind(ctx, headers, (i + 1) * sizeof(*tag), tag[i].proto);
@@ -98,7 +110,7 @@ inline_never int find_tagged(struct __sk_buff *ctx, struct headers *headers, int
 inline_always int find_bare_with(struct __sk_buff *ctx, struct headers *headers, int pull)
 {
 	if (READ_HEADERS(ctx, headers->bytes, sizeof(struct ipv4_header)) &&
-	    (!pull || read_pulled(ctx, headers->bytes, sizeof(struct ipv4_header))))
+	    (!pull || read_bare(ctx, 0, headers->bytes, sizeof(struct ipv4_header))))
 		return 1;
 	if (is_tagged(ctx, headers->bytes))
 		return find_tagged(ctx, headers, pull);
@@ -106,7 +118,7 @@ inline_always int find_bare_with(struct __sk_buff *ctx, struct headers *headers,
 	if (headers->eth.proto != NET16(ETH_P_IPV6))
 		return !headers->eth.proto;
 	return READ_HEADERS(ctx, headers->bytes, sizeof(struct ipv6_header)) &&
-	       (!pull || read_pulled(ctx, headers->bytes, sizeof(struct ipv6_header)));
+	       (!pull || read_bare(ctx, 0, headers->bytes, sizeof(struct ipv6_header)));
 }
 
 inline_never int find_bare(struct __sk_buff *ctx, struct headers *headers)
@@ -141,7 +153,7 @@ inline_always __u32 copy_packet(const struct __sk_buff *packet, struct sample *s
 	if (!IS_BARE(ctx))
 		return read_framed(ctx, sample->bytes, SAMPLE_BYTES);
 	*eth = (struct ethernet){ 0 };
-	if (read_pulled(ctx, eth + 1, whole))
+	if (read_bare(ctx, 0, eth + 1, whole))
 		return sizeof(*eth);
 	eth->proto = type_of(ctx, (const char *)(eth + 1));
 	return sizeof(*eth) + whole;
@@ -161,7 +173,7 @@ inline_always int read_bytes(struct __sk_buff *ctx, __u64 at, void *to, __u32 si
 	at &= 0x7fff;
 	if (!IS_BARE(ctx))
 		return bpf_skb_load_bytes(ctx, at, to, size);
-	return bpf_skb_load_bytes_relative(ctx, at - sizeof(struct ethernet), to, size, BPF_HDR_START_NET);
+	return read_bare(ctx, at - sizeof(struct ethernet), to, size);
 }
 
 struct scope_seen;
@@ -171,7 +183,7 @@ inline_never int scope_see_headers(struct __sk_buff *ctx, struct scope_seen *see
 {
 	struct headers headers = { 0 };
 
-	/* They were found before, so they are in the first buffer by now. */
+	/* They were found before, so they, though not what is behind them, are in the first buffer by now. */
 	if (IS_BARE(ctx) ? find_bare_with(ctx, &headers, 0) : !read_framed(ctx, &headers.eth, HEADERS_MAX))
 		return 0;
 	return scope_see(&headers.eth, headers.bytes + sizeof(headers.bytes), seen);

@@ -10,6 +10,9 @@ bare.py judged FAR WHAT...           in that namespace sends a packet from each 
                                      to that address, with these tags (in hexadecimal) between GRE and IP
 bare.py types FAR TO FROM            in that namespace sends packets of FROM by GRE to that address, with each of its 65,536 types, and
                                      behind a tag, too; prints those whose packet a socket here was given
+bare.py cut FAR DEVICE MAC KIND FROM...  in that namespace sends packets of each in a tunnel of that kind (gre, vxlan) to 10.0.0.1,
+                                     in two fragments by DEVICE, the first of which ends behind the header of IP within; prints
+                                     those whose packet a socket here was given
 """
 import ctypes
 import fcntl
@@ -179,4 +182,46 @@ def types(far, to, source):
     sys.exit("the end does not come")
 
 
-{"relay": relay, "judged": judged, "types": types}[sys.argv[1]](*sys.argv[2:])
+def cut(far, device, mac, kind, *all_of_it):
+    hears = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    hears.bind(("", PORT))
+    hears.settimeout(1)
+    enter(far)
+    # Fragments end at eighths: behind 4 + 20 bytes by GRE, and by VXLAN without Ethernet behind 8 + 8 + 20 and four of options.
+    around, protocol, options = (struct.pack(">HH", 0, 0x0800), 47, b"") if kind == "gre" else (None, 17, b"\1" * 4)
+    heard = set()
+
+    def header(source, to, carries, length, flags, more=b""):
+        ip = struct.pack(">BBHHHBBH", 0x45 + len(more) // 4, 0, 20 + len(more) + length, 7, flags, 64, carries, 0)
+        ip += socket.inet_aton(source) + socket.inet_aton(to) + more
+        return ip[:10] + struct.pack(">H", checksum(ip)) + ip[12:]
+
+    def send(socket_, source, said):
+        inner = struct.pack(">HHHH", PORT, PORT, 8 + len(said), 0) + said
+        inner = header(source, "10.9.0.1", 17, len(inner), 0, options) + inner
+        outer = around or struct.pack(">HHHHIBBBB", PORT, 4790, 16 + len(inner), 0, 0x0C000001, 0, 0, 7, 0)
+        first = len(outer) + 20 + len(options)
+        for flags, part in (0x2000, (outer + inner)[:first]), (first // 8, (outer + inner)[first:]):
+            frame = bytes.fromhex(mac.replace(":", "")) + b"\2\0\0\0\0\1\x08\0"
+            socket_.send(frame + header("10.0.0.2", "10.0.0.1", protocol, len(part), flags) + part)
+
+    with socket.socket(socket.AF_PACKET, socket.SOCK_RAW) as raw:
+        raw.bind((device, 0))
+        for source in all_of_it:
+            send(raw, source, source.encode().ljust(1200))  # no room for it behind the first one
+        for _ in range(30):
+            send(raw, "10.9.0.2", b"end")
+            try:
+                while b"end" not in heard:
+                    heard.add(hears.recv(2000).strip())
+                break
+            except socket.timeout:
+                pass
+        else:
+            sys.exit("the end does not come")
+    for what in all_of_it:
+        if what.encode() in heard:
+            print(what)
+
+
+{"relay": relay, "judged": judged, "types": types, "cut": cut}[sys.argv[1]](*sys.argv[2:])

@@ -299,6 +299,36 @@ by_tc() {
 	by_each
 }
 
+# in_fragments KIND ARGS...: what carries a packet comes in two, and the first ends where the port of the packet within begins: the
+# tunnel's end puts them together, but not into one buffer.
+in_fragments() {
+	local mac said="" setting
+
+	apart
+	ip link add edge9 type "$@" 2>/dev/null || skip "the kernel has no devices of the kind $1"
+	for setting in all edge9; do
+		echo 0 >/proc/sys/net/ipv4/conf/$setting/rp_filter
+	done
+	ip addr add 10.9.0.1/24 dev edge9
+	ip link set edge9 up
+	ip link set lo up
+	ip route add default dev edge9
+	mac=$(cat /sys/class/net/to-far/address)
+	echo 192.0.2.7 >list
+	bloom load bad list --only udp/4711
+	heard_of() {
+		python3 "$bare" cut "$far" to-here "$mac" "$1" 192.0.2.7 192.0.2.6 | paste -sd' '
+	}
+	is "$(heard_of "$1")" "192.0.2.7 192.0.2.6" "who is heard without a filter"
+	bloom attach edge9 --mode tc
+	is "$(heard_of "$1")" 192.0.2.6 "who is heard"
+	said=$("$XDP_BLOOM" lists bad)
+	[[ $said != *"could not be read"* ]] || fail "a port could not be read: $said"
+	bloom detach edge9
+	bloom attach edge9 --mode tc --match both
+	is "$(heard_of "$1")" 192.0.2.6 "who is heard by both"
+}
+
 # A kind of another header: a VXLAN has none of Ethernet by a protocol of its own.
 no_others() {
 	prepare
@@ -311,6 +341,7 @@ no_others() {
 	is "$(get '.interfaces[0]|[.name,.mode]' show)" '["edge8","tc"]' "what show says"
 }
 
-run_cases types "no_far_end none" "no_far_end many" "${kinds[@]/#/filters skb }" "${kinds[@]/#/leaves }" on_trial restores heals no_others "by_tc tun" "by_tc ppp" "leaves ppp" \
+run_cases types "no_far_end none" "no_far_end many" "${kinds[@]/#/filters skb }" "${kinds[@]/#/leaves }" on_trial restores heals no_others "in_fragments gre local 10.0.0.1 remote 10.0.0.2" \
+	"in_fragments vxlan dstport 4790 gpe external" "by_tc tun" "by_tc ppp" "leaves ppp" \
 	"says tun "{1,512}" "{skb,tc} "says tap "{512,65534}" "{skb,tc} \
 	"tagged 10.0.0.1 "{skb,tc}" gre local HERE4 remote THERE4" "tagged fd00::1 "{skb,tc}" ip6gre local HERE6 remote THERE6"

@@ -5,9 +5,12 @@
 
 static void one(const char *text, int (*program)(struct made_packet *))
 {
+	const __u32 held = held_bytes;
+
 	make(text);
 	printf("  %s:", text);
 	printf(" = %d", judged(program));
+	held_bytes = held;
 	say_counts();
 	putchar('\n');
 }
@@ -73,11 +76,34 @@ static void bare(void)
 	end("bare");
 }
 
+/* What is around the packet stands before it: what is to be brought in lies farther than that is thought to take. */
+static void behind_much(void)
+{
+	static const char *const within[] = {
+		"z120 s45.0.4.4 d45.0.4.4 4:6 T2:9:22",
+		"z120 s2001:db8:4::4 d2001:db8:4::4 6:60 x6:2 T2:9:22",
+		"z120 4:47 h00000800 s45.0.0.1 d45.0.2.5 4:17 p9:53",
+	};
+
+	begin(WORLD_SCOPED | WORLD_ENDS | WORLD_INNER);
+	bare_is = 1;
+	link_header = 120;
+	anew();
+	for (held_bytes = 120; held_bytes <= 160; held_bytes += 20) {
+		printf(" %u bytes in the first buffer\n", held_bytes);
+		for (size_t i = 0; i < sizeof(within) / sizeof(*within); i++)
+			one(within[i], xdp_bloom_gen);
+	}
+	link_header = 0;
+	end("behind much");
+}
+
 static void of_tc(void)
 {
 	static const __u32 each[] = { 0, 1, 2, 45 };
 
 	bare();
+	behind_much();
 	begin(0);
 	for (size_t i = 0; i < 4; i++) {
 		segments = each[i];
