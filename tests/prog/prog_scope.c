@@ -89,10 +89,12 @@ static struct addr random_source(int family)
 static uint8_t *put_ipv4(struct packet *p, uint8_t *at)
 {
 	unsigned int words = 5 + (below(4) ? 0 : below(11)), fragment = below(8) ? 0 : below(3);
+	/* Any, or one of which either byte is 0. */
+	unsigned int where = below(2) ? 1 + below(0x1fff) : below(2) ? 1U << below(13) : 0x100 * (1 + below(31));
 
 	at[0] = (uint8_t)(0x40 | words);
 	/* None, the first of some, or another one; "do not fragment" means nothing. */
-	put16(at + 6, fragment == 0 ? below(2) << 14 : fragment == 1 ? 0x2000 : 1 + below(0x1fff));
+	put16(at + 6, fragment == 0 ? below(2) << 14 : fragment == 1 ? 0x2000 : where);
 	/* A time to live that looks like a protocol. */
 	at[8] = (uint8_t)protocols[below(9)];
 	at[9] = (uint8_t)p->protocol;

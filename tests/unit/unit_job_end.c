@@ -350,7 +350,7 @@ static void on_trial(void)
 	over();
 	/* Nor is it done the second time. */
 	begin();
-	ends((struct job){ .kind = JOB_LINE, .line = 3, .again = true }, "attach", "eth0", EXITS(1));
+	ends((struct job){ .kind = JOB_LINE, .line = 3, .again = true, .failed = true }, "attach", "eth0", EXITS(1));
 	over();
 	trial = false;
 	ends(line3, "attach", "eth0", EXITS(1));
