@@ -32,6 +32,7 @@ static int one_given(struct nl_socket *socket, uint16_t kind, const void *reques
 		     void *arg);
 static int close_given(struct nl_socket *socket);
 static FILE *file_given(const char *path, const char *mode);
+static int access_given(const char *path, int mode);
 static int proc_given(const char *path, int flags);
 static int stat_given(const char *path, struct stat *st);
 static DIR *directory_given(const char *path);
@@ -54,6 +55,7 @@ static void links_freed(struct if_nameindex *all);
 #define nl_close	      close_given
 #define fopen		      file_given
 #define open		      proc_given
+#define access		      access_given
 #define lstat		      stat_given
 #define opendir		      directory_given
 #define closedir	      directory_closed
@@ -80,6 +82,7 @@ static int64_t all_ms = 60000;
 #undef fork
 #undef fopen
 #undef open
+#undef access
 #undef lstat
 #undef opendir
 #undef closedir
@@ -109,8 +112,11 @@ struct socket_is {
 	const char *local; /* NULL: ours, where it is connected; else any */
 };
 
-/* Who has come to it has been accepted by nobody; what has this port is bound to device 7. */
-enum { NOT_ACCEPTED = 40099, BOUND = 2222 };
+/*
+ * Who has come to it has been accepted by nobody; what has this port is bound to device 7, and that one is MPTCP's: one
+ * connection for each thousand of the peers' ports.
+ */
+enum { NOT_ACCEPTED = 40099, BOUND = 2222, JOINED = 2223, MPTCP = 262 };
 
 static unsigned int device_of(const struct socket_is *is)
 {
@@ -166,7 +172,25 @@ static void put_address(__be32 to[4], int family, struct addr addr)
 		((uint8_t *)to)[i] = (uint8_t)(addr.num >> 8 * ((family == AF_INET6 ? 15 : 3) - i));
 }
 
-static void give(netlink_each_fn *each, void *arg, const struct socket_is *is)
+static void put_token(struct nlmsghdr *m, const struct socket_is *is)
+{
+	uint32_t info[4] = { 1, 1, 1, is->peer_port / 1000 };
+	struct nlattr *layer, *part;
+
+	/* Also of TCP, which has something else there. */
+	nl_put(m, INET_DIAG_INFO, sizeof(info), info);
+	if (is->port != JOINED || is->protocol == MPTCP)
+		return;
+	layer = nl_nest_begin(m, INET_DIAG_ULP_INFO);
+	nl_put(m, INET_ULP_INFO_NAME, sizeof("mptcp"), "mptcp");
+	part = nl_nest_begin(m, INET_ULP_INFO_MPTCP);
+	nl_put_u32(m, 1, 12345); /* the other end's */
+	nl_put_u32(m, 2, info[3]);
+	nl_nest_end(m, part);
+	nl_nest_end(m, layer);
+}
+
+static void give(netlink_each_fn *each, void *arg, const struct socket_is *is, bool more)
 {
 	char room[512] = { 0 };
 	struct nlmsghdr *m = nl_put_header(room);
@@ -183,6 +207,8 @@ static void give(netlink_each_fn *each, void *arg, const struct socket_is *is)
 	}
 	put_address(d->id.idiag_dst, is->family, peer_of(is));
 	put_address(d->id.idiag_src, is->family, local_of(is));
+	if (more)
+		put_token(m, is);
 	shown_n++;
 	each(arg, m);
 }
@@ -260,13 +286,18 @@ static int dump_given(struct nl_socket *socket, uint16_t kind, const void *reque
 	const struct inet_diag_req_v2 *udp = request;
 	bool is_tcp = kind == TCPDIAG_GETSOCK;
 	const struct nlattr *at = (const void *)((const char *)request + (is_tcp ? sizeof(*tcp) : sizeof(*udp)));
+	int protocol = is_tcp ? IPPROTO_TCP : udp->sdiag_protocol;
 
 	*all = true;
+	if (!is_tcp && at->nla_type == INET_DIAG_REQ_PROTOCOL) {
+		protocol = (int)nl_attr_u32(at);
+		at = nl_attr_next(at);
+	}
 	if (socket != (struct nl_socket *)&opened || opened != closed + 1 || ms != 200)
 		return -EBADF;
 	if (size != (size_t)((const char *)at - (const char *)request) + at->nla_len ||
 	    at->nla_type != INET_DIAG_REQ_BYTECODE || !is_sound(nl_attr_payload(at), nl_attr_len(at)) ||
-	    (!is_tcp && kind != SOCK_DIAG_BY_FAMILY) || (!is_tcp && udp->sdiag_protocol != IPPROTO_UDP))
+	    (!is_tcp && kind != SOCK_DIAG_BY_FAMILY) || (!is_tcp && protocol != IPPROTO_UDP && protocol != MPTCP))
 		return -EINVAL;
 	asked++;
 	if (fails && fails_at == kind && (is_tcp || !fails_family || fails_family == udp->sdiag_family))
@@ -276,9 +307,9 @@ static int dump_given(struct nl_socket *socket, uint16_t kind, const void *reque
 		const struct socket_is *is = &sockets[i];
 		__u32 states = is_tcp ? tcp->idiag_states : udp->idiag_states;
 
-		if ((is->protocol == IPPROTO_TCP) == is_tcp && (states & 1u << is->state) &&
+		if (is->protocol == protocol && (states & 1u << is->state) &&
 		    (is_tcp || udp->sdiag_family == is->family) && is_shown(is, nl_attr_payload(at), nl_attr_len(at)))
-			give(each, arg, is);
+			give(each, arg, is, is_tcp ? tcp->idiag_ext : udp->idiag_ext);
 	}
 	return 0;
 }
@@ -319,13 +350,13 @@ static int one_given(struct nl_socket *socket, uint16_t kind, const void *reques
 							  is->peer_port == (unsigned int)peer_port
 						: true;
 
-			if ((is->protocol == IPPROTO_UDP) == udp && is->port == (unsigned int)port && is_peer &&
-			    (!device_of(is) || device_of(is) == of->id.idiag_if) &&
+			if (is->protocol == (udp ? IPPROTO_UDP : IPPROTO_TCP) && is->port == (unsigned int)port &&
+			    is_peer && (!device_of(is) || device_of(is) == of->id.idiag_if) &&
 			    (is->peer	 ? 0
 			     : is->local ? 1
 					 : 2) == rank &&
 			    (rank == 2 || is_same_address(local_of(is), local))) {
-				give(each, arg, is);
+				give(each, arg, is, false);
 				return 0;
 			}
 		}
@@ -356,6 +387,13 @@ static FILE *file_given(const char *path, const char *mode)
 		return NULL;
 	snprintf(given, sizeof(given), "%s/%s", proc, name);
 	return fopen(given, mode);
+}
+
+static bool has_mptcp;
+
+static int access_given(const char *path, int mode)
+{
+	return has_mptcp && !strcmp(path, "/proc/sys/net/mptcp") && mode == F_OK ? 0 : -1;
 }
 
 static int refused_pid; /* nobody may read its environment */

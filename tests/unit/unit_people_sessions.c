@@ -173,6 +173,59 @@ static void bound(void)
 	"xdp-bloom: not all servers and guests of this machine may be known: the kernel does not say whom its sockets" \
 	" are connected to, as it lacks the module tcp_diag or udp_diag (of OpenWrt's kmod-inet-diag)"
 
+/* Where MPTCP carries a session, it says the first of its connections alone, also when that is over. */
+static void joined(void)
+{
+	static const struct socket_is all[] = {
+		{ AF_INET, MPTCP, TCP_ESTABLISHED, "192.0.2.1", 51000, JOINED, 0, 0, NULL },
+		{ AF_INET, IPPROTO_TCP, TCP_ESTABLISHED, "192.0.2.2", 51001, JOINED, 0, 0, NULL },
+		{ AF_INET6, IPPROTO_TCP, TCP_ESTABLISHED, "2001:db8::2", 51002, JOINED, 0, 0, NULL },
+		{ AF_INET6, MPTCP, TCP_ESTABLISHED, "192.0.2.3", 52000, JOINED, 0, 0, NULL },
+		{ AF_INET6, IPPROTO_TCP, TCP_ESTABLISHED, "192.0.2.3", 52000, JOINED, 0, 0, NULL },
+		{ AF_INET, IPPROTO_TCP, TCP_ESTABLISHED, "192.0.2.4", 52001, JOINED, 0, 0, NULL },
+		{ AF_INET, IPPROTO_TCP, TCP_ESTABLISHED, "192.0.2.9", 51003, 22, 0, 0, NULL },
+		{ AF_INET, IPPROTO_TCP, TCP_ESTABLISHED, "192.0.2.10", 51004, 22, 0, 0, NULL },
+		/* Who tries passwords, and a server that is not root's. */
+		{ AF_INET, MPTCP, TCP_ESTABLISHED, "192.0.2.5", 53000, JOINED, 0, 0, NULL },
+		{ AF_INET, IPPROTO_TCP, TCP_ESTABLISHED, "192.0.2.6", 53001, JOINED, 0, 0, NULL },
+		{ AF_INET, MPTCP, TCP_ESTABLISHED, "192.0.2.7", 54000, JOINED, 1000, 0, NULL },
+		{ AF_INET, IPPROTO_TCP, TCP_ESTABLISHED, "192.0.2.8", 54001, JOINED, 1000, 0, NULL },
+	};
+	static const char known[] = "192.0.2.1 the peer of an SSH session (environment of process 700)\n"
+				    "192.0.2.2 the peer of an SSH session (environment of process 700)\n"
+				    "2001:db8::2 the peer of an SSH session (environment of process 700)\n"
+				    "192.0.2.3 the peer of an SSH session (environment of process 701)\n"
+				    "192.0.2.4 the peer of an SSH session (environment of process 701)\n"
+				    "192.0.2.9 the peer of an SSH session (environment of process 703)\n",
+			  by_tcp[] = "192.0.2.9 the peer of an SSH session (environment of process 703)\n"
+				     "192.0.2.3 the peer of an SSH session (environment of process 701)\n";
+	const unsigned int second = 0xc0000202;
+
+	sockets = all;
+	n_sockets = sizeof(all) / sizeof(all[0]);
+	PUT(700, "environ", "SSH_CONNECTION=192.0.2.1 51000 192.0.2.99 2223\0");
+	PUT(701, "environ", "SSH_CONNECTION=192.0.2.3 52000 192.0.2.99 2223\0");
+	PUT(702, "environ", "SSH_CONNECTION=192.0.2.7 54000 192.0.2.99 2223\0");
+	PUT(703, "environ", "SSH_CONNECTION=192.0.2.9 51003 192.0.2.99 22\0");
+	has_mptcp = true;
+	learns_in_time(known, NULL);
+	CHECK(asked == 7, "%d questions", asked);
+	learns("192.0.2.2 the peer of an SSH session (environment of process 700)\n", NULL,
+	       (struct learned){ .wanted = is_no_other, .arg = &second });
+	cut_off = 1;
+	learns_in_time(known, NULL);
+	/* Behind a crowd of its own that is known no more, and said. */
+	said_late = false;
+	said_cut_off = true;
+	cut_off = 6;
+	learns_in_time(by_tcp, NOT_IN_TIME);
+	cut_off = 0;
+	has_mptcp = false;
+	learns_in_time(by_tcp, NULL);
+	for (int pid = 700; pid < 704; pid++)
+		remove_process(pid);
+}
+
 static void put_end(FILE *file, int family, struct addr addr, unsigned int port)
 {
 	__be32 words[4];
@@ -514,6 +567,7 @@ int main(void)
 		{ "in time, of many", many_stuck },
 		{ "by few", few_readers },
 		{ "bound to a device", bound },
+		{ "by MPTCP", joined },
 		{ "without inet_diag", without_diag },
 		{ "what may not be read", refused_to_us },
 		{ "what is not shown", hidden_from_us },

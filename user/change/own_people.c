@@ -39,6 +39,7 @@ struct connection {
 	unsigned int peer_port, port, device;
 	bool udp, ssh;	       /* it may be an SSH session */
 	const char *server_is; /* NULL: by its port it is none that we use */
+	uint32_t token;	       /* of MPTCP's connection that it is of; 0: none */
 };
 
 /* That user says that somebody is logged in from there. */
@@ -58,10 +59,11 @@ struct people {
 	bool *named; /* TCP ports whose guests are guarded */
 	struct connection *at;
 	size_t n;
-	bool udp, sessions;	/* what is asked about now */
-	bool cut_off, more_ssh; /* not all servers and guests were seen; not all that may be SSH sessions */
-	bool reaches;		/* an SSH server, by which sessions may come back */
-	bool unseen;		/* it may have a connection that was not */
+	bool udp, sessions, mptcp; /* what is asked about now */
+	bool joins;		   /* MPTCP carries what may be a session */
+	bool cut_off, more_ssh;	   /* not all servers and guests were seen; not all that may be SSH sessions */
+	bool reaches;		   /* an SSH server, by which sessions may come back */
+	bool unseen;		   /* it may have a connection that was not */
 	struct if_nameindex *links;
 	int64_t looked_ns;    /* so long for sessions that are bound to one */
 	bool late;	      /* not for all of them */
@@ -146,9 +148,9 @@ static const char *server_of(struct people *p, const struct inet_diag_msg *m, un
 	return is && m->idiag_inode && uses_servers(p, m->idiag_uid) ? is : NULL;
 }
 
-static void take_socket(struct people *p, const struct inet_diag_msg *m)
+static void take_socket(struct people *p, const struct inet_diag_msg *m, uint32_t token)
 {
-	struct connection c = { .udp = p->udp };
+	struct connection c = { .udp = p->udp, .token = token };
 
 	c.peer = own_bytes(m->idiag_family, m->id.idiag_dst, sizeof(m->id.idiag_dst));
 	c.local = own_bytes(m->idiag_family, m->id.idiag_src, sizeof(m->id.idiag_src));
@@ -159,19 +161,46 @@ static void take_socket(struct people *p, const struct inet_diag_msg *m)
 	addr_unmap(&c.local);
 	if (!p->sessions)
 		c.server_is = server_of(p, m, c.peer_port);
-	if (!c.peer.family || (!own_wanted(p->l, c.peer) && c.server_is != ssh_server_is))
+	if (!c.peer.family || (!own_wanted(p->l, c.peer) && c.server_is != ssh_server_is && !token))
 		return;
 	c.ssh = p->sessions && !m->idiag_uid && !p->named[c.port];
 	if (!p->udp && p->named[c.port])
 		own_learn(p->l, c.peer, guest_is, "TCP port %u", c.port);
+	p->joins = p->joins || (c.ssh && token);
 	if ((c.server_is || c.ssh) && take(p, &c) && !p->l->err)
 		p->l->err = -ENOMEM;
 }
 
+/* linux/mptcp.h, which not every C library's headers go with */
+#define PROTOCOL_MPTCP	 262
+#define MPTCP_INFO_TOKEN 12 /* where it is in struct mptcp_info */
+#define MPTCP_ATTR_TOKEN 2  /* MPTCP_SUBFLOW_ATTR_TOKEN_LOC */
+
+/* Of MPTCP's own, or of one of TCP's that is a part of it. */
+static uint32_t token_of(const struct nlmsghdr *message, bool mptcp)
+{
+	const struct nlattr *at, *layer, *part;
+	uint32_t token = 0;
+
+	nl_each (at, message, sizeof(struct inet_diag_msg))
+		if (mptcp && nl_attr_type(at) == INET_DIAG_INFO && nl_attr_len(at) >= MPTCP_INFO_TOKEN + sizeof(token))
+			memcpy(&token, nl_attr_text(at) + MPTCP_INFO_TOKEN, sizeof(token));
+		else if (nl_attr_type(at) == INET_DIAG_ULP_INFO)
+			nl_each_nested (layer, at)
+				if (nl_attr_type(layer) == INET_ULP_INFO_MPTCP)
+					nl_each_nested (part, layer)
+						if (nl_attr_type(part) == MPTCP_ATTR_TOKEN &&
+						    nl_attr_len(part) >= sizeof(token))
+							token = nl_attr_u32(part);
+	return token;
+}
+
 static void on_socket(void *arg, const struct nlmsghdr *message)
 {
+	struct people *p = arg;
+
 	if (nl_payload_len(message) >= sizeof(struct inet_diag_msg))
-		take_socket(arg, nl_payload(message));
+		take_socket(p, nl_payload(message), p->sessions ? token_of(message, p->mptcp) : 0);
 }
 
 /* --- What the kernel shows --- */
@@ -257,11 +286,18 @@ static void show_peers(struct shown *s, const struct people *p)
 
 /* Each time; what cannot be seen within that is passed over. */
 #define LOOK_MS 200
+#define LOOK_NS (LOOK_MS * (int64_t)1000000)
+
+struct mptcp_question {
+	struct inet_diag_req_v2 of;
+	struct nlattr at;
+	__u32 protocol;
+};
 
 static int ask_for(struct people *p, uint16_t kind, const void *question, size_t size, struct shown *shown)
 {
 	struct nlattr at = { (uint16_t)(sizeof(at) + 4 * shown->n), INET_DIAG_REQ_BYTECODE };
-	char all[sizeof(struct inet_diag_req) + sizeof(at) + sizeof(shown->ops)];
+	char all[sizeof(struct mptcp_question) + sizeof(at) + sizeof(shown->ops)]; /* the longest */
 	bool seen = true;
 	int err;
 
@@ -295,7 +331,8 @@ static int ask_udp(struct people *p, int family)
  * large. */
 static int ask_tcp(struct people *p, bool sessions)
 {
-	static const struct inet_diag_req tcp = { .idiag_states = 1 << TCP_ESTABLISHED };
+	const struct inet_diag_req tcp = { .idiag_ext = sessions && p->joins ? 1 << (INET_DIAG_INFO - 1) : 0,
+					   .idiag_states = 1 << TCP_ESTABLISHED };
 	struct shown shown;
 
 	p->udp = false;
@@ -307,13 +344,53 @@ static int ask_tcp(struct people *p, bool sessions)
 	return ask_for(p, TCPDIAG_GETSOCK, &tcp, sizeof(tcp), &shown);
 }
 
+static bool is_without_diag(int err)
+{
+	return err_is(err, EPROTONOSUPPORT) || err_is(err, EOPNOTSUPP) || err_is(err, ENOENT);
+}
+
+/*
+ * A session by MPTCP says the ends of its first connection for as long as it lives. Once that is over, these are known
+ * to MPTCP's own socket alone; which others belong to it, TCP says where it is asked for more of each.
+ */
+static int ask_mptcp(struct people *p)
+{
+	static const uint8_t families[] = { AF_INET, AF_INET6 };
+	const bool more = p->more_ssh;
+	int err = 0;
+
+	if ((!p->n && !more) || access("/proc/sys/net/mptcp", F_OK))
+		return 0;
+	p->more_ssh = false;
+	p->mptcp = true;
+	for (size_t i = 0; i < 2 && !err; i++) {
+		const struct mptcp_question question = {
+			{ .sdiag_family = families[i],
+			  .idiag_ext = 1 << (INET_DIAG_INFO - 1),
+			  .idiag_states = 1 << TCP_ESTABLISHED },
+			{ sizeof(struct nlattr) + sizeof(__u32), INET_DIAG_REQ_PROTOCOL },
+			PROTOCOL_MPTCP,
+		};
+		struct shown shown;
+
+		begin(&shown);
+		err = ask_for(p, SOCK_DIAG_BY_FAMILY, &question, sizeof(question), &shown);
+	}
+	p->mptcp = false;
+	if (!err && p->joins)
+		err = ask_tcp(p, true);
+	p->late = p->late || p->more_ssh;
+	p->more_ssh = p->more_ssh || more;
+	return is_without_diag(err) ? 0 : err;
+}
+
 /*
  * TCP's as text, for which the kernel needs no module. Who listens is not found at once there, so who is a server is
  * not learned.
  */
 static void read_sockets(struct people *p, const char *path, uint8_t family)
 {
-	const int64_t until = clock_ns(CLOCK_THREAD_CPUTIME_ID) + LOOK_MS * 1000000;
+	const int64_t until = clock_ns(CLOCK_THREAD_CPUTIME_ID) + LOOK_NS;
 	FILE *file = fopen(path, "re");
 	bool seen = file || (family == AF_INET6 && errno == ENOENT); /* without IPv6 */
 	char line[512];
@@ -333,7 +410,7 @@ static void read_sockets(struct people *p, const char *path, uint8_t family)
 		m.id.idiag_sport = htons((uint16_t)port);
 		m.id.idiag_dport = htons((uint16_t)peer_port);
 		if (state == TCP_ESTABLISHED)
-			take_socket(p, &m);
+			take_socket(p, &m, 0);
 	}
 	if (!seen)
 		p->more_ssh = p->late = true;
@@ -410,14 +487,12 @@ static void say_unasked(const struct state *state)
 		     " udp_diag (of OpenWrt's kmod-inet-diag)");
 }
 
-static bool is_without_diag(int err)
-{
-	return err_is(err, EPROTONOSUPPORT) || err_is(err, EOPNOTSUPP) || err_is(err, ENOENT);
-}
-
 static int ask_sockets(struct people *p, const struct state *state)
 {
-	int err = netlink_open(&p->socket, NETLINK_SOCK_DIAG, 0, 0) ?: ask_tcp(p, true) ?: ask_tcp(p, false);
+	int err = netlink_open(&p->socket, NETLINK_SOCK_DIAG, 0, 0)
+			  ?: ask_tcp(p, true)
+			  ?: ask_mptcp(p)
+			  ?: ask_tcp(p, false);
 
 	if (is_without_diag(err)) {
 		read_sockets(p, "/proc/net/tcp", AF_INET);
@@ -491,13 +566,12 @@ static bool has_bound(struct people *p, struct connection is)
 	bool found = false;
 
 	p->links = p->links ?: interfaces_all();
-	p->late = p->late || !p->links;
-	for (const struct if_nameindex *i = p->links; !p->late && !found && i->if_index; i++) {
+	for (const struct if_nameindex *i = p->links; i && i->if_index && !found && p->looked_ns < LOOK_NS; i++) {
 		is.device = i->if_index;
 		found = has_one(p, &is, TCP_ESTABLISHED, 1);
 		p->looked_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - began;
-		p->late = p->looked_ns >= LOOK_MS * 1000000;
 	}
+	p->late = p->late || !p->links || p->looked_ns >= LOOK_NS;
 	return found;
 }
 
@@ -507,22 +581,29 @@ static void on_session(void *arg, int pid, const char *text)
 	struct people *p = arg;
 	struct connection is = { 0 };
 	char local[SSH_TEXT_MAX];
+	uint32_t token = 0;
 	bool found = false;
 
 	if (sscanf(text, "%*s %u %127s %u", &is.peer_port, local, &is.port) != 3)
 		return;
 	is.peer = first_word(text);
 	is.local = first_word(local);
-	for (size_t i = 0; i < p->n && !found; i++) {
+	for (size_t i = 0; i < p->n && (!found || (p->joins && !token)); i++) {
 		const struct connection *c = &p->at[i];
 
-		found = c->ssh && c->peer.num == is.peer.num && c->peer.family == is.peer.family &&
-			c->peer_port == is.peer_port && c->port == is.port;
+		if (!c->ssh || c->peer.num != is.peer.num || c->peer.family != is.peer.family ||
+		    c->peer_port != is.peer_port || c->port != is.port)
+			continue;
+		found = true;
+		token = c->token;
 	}
 	if (!found && p->more_ssh && is.peer.family && is.peer.family == is.local.family && own_wanted(p->l, is.peer))
 		found = has_one(p, &is, TCP_ESTABLISHED, 1) || has_bound(p, is);
 	if (found)
 		own_learn(p->l, is.peer, others_is, "environment of process %d", pid);
+	for (size_t i = 0; i < p->n && token; i++)
+		if (p->at[i].ssh && p->at[i].token == token)
+			own_learn(p->l, p->at[i].peer, others_is, "environment of process %d", pid);
 }
 
 /* Whoever is known for another reason needs no session. */
@@ -547,7 +628,7 @@ static void say_unseen(const struct people *p, const struct state *state)
 	bool unknown = p->more_ssh;
 
 	for (size_t i = 0; i < p->n && !unknown; i++)
-		unknown = p->at[i].ssh && !is_known(p->l, p->at[i].peer);
+		unknown = p->at[i].ssh && own_wanted(p->l, p->at[i].peer) && !is_known(p->l, p->at[i].peer);
 	if (unknown && is_due(&unseen_again, state, STATE_UNSEEN))
 		warn("not all SSH sessions may be known: this process may not read the environments of all others, which"
 		     " %s",
