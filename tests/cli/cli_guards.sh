@@ -350,6 +350,10 @@ os.execv(sys.argv[1], sys.argv[1:])' "$XDP_BLOOM") said="not all servers and gue
 	grep -q "bans 45.0.0.10, somebody who is connected (TCP port 8443)" err || fail "not refused for that: $(cat err)"
 	expect 0 "${without[@]}" add 45.0.0.11
 	grep -q "$said" err || fail "it is not said: $(cat err)"
+	expect 0 "${without[@]}" doctor
+	grep -q '^note  *sockets  *the kernel does not say' out || fail "$(cat out)"
+	bloom doctor
+	! grep '^note  *sockets' out || fail "it can be asked about them"
 }
 
 carry() { # N: so many connections carry the session

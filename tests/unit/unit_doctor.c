@@ -317,6 +317,11 @@ static void machines(void)
 		  .level = FOUND_NOTE,
 		  .about = "SSH",
 		  .words = "the service knows of SSH sessions only by logins" },
+		{ "without tcp_diag",
+		  { .no_diag = true },
+		  .level = FOUND_NOTE,
+		  .about = "sockets",
+		  .words = "load tcp_diag and udp_diag" },
 		{ "as before 5.8",
 		  { .capabilities = 1ULL << CAP_SYS_ADMIN | 1ULL << CAP_NET_ADMIN },
 		  .level = FOUND_OK,
@@ -361,6 +366,7 @@ static void machines(void)
 		host.service = change->service ?: host.service;
 		host.memlock = change->memlock ?: host.memlock;
 		host.memory = change->memory;
+		host.no_diag = change->no_diag;
 		host.btf = !known[i].no_btf;
 		if (change->unprivileged)
 			host.unprivileged = 0;

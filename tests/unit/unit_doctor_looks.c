@@ -43,7 +43,7 @@ static struct {
 	uint64_t rights, service;
 	unsigned int kernel;
 	bool mounts, frags, shares, looks_up, dispatcher, followed, no_room;
-	bool inner;
+	bool inner, no_diag;
 	const char *unwraps;
 	int pins, program, bare_program, shared, state, interfaces, ports, due, jitted;
 } world;
@@ -260,6 +260,7 @@ static struct settings given_settings(struct state *state)
 #define settings_read	   given_settings
 #define host_look	   given_host
 #define host_capabilities  given_capabilities
+#define host_has_diag()	   (!world.no_diag)
 #define lock_holder	   given_holder
 #define lock_is_held	   given_lock
 #define memory_available() (1ULL << 30)
@@ -384,6 +385,8 @@ static void unwraps(void)
 	world.inner = true;
 	looks("and looked behind", NULL, 0, "IPv6");
 	world.inner = false;
+	world.no_diag = true;
+	looks("sockets cannot be asked about", NULL, 0, "sockets");
 	world.state = -EACCES;
 	looks("or who knows?", NULL, 0, "IPv6");
 }

@@ -4,6 +4,9 @@
 #include <fcntl.h>
 #include <linux/bpf.h>
 #include <linux/capability.h>
+#include <linux/inet_diag.h>
+#include <linux/sock_diag.h>
+#include <netinet/in.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +16,7 @@
 
 #include "base/close_fd.h"
 #include "base/log.h"
+#include "base/netlink.h"
 #include "kernel/host.h"
 #include "shown.h"
 
@@ -160,6 +164,38 @@ static uint64_t given_rights(void)
 	return may.capget ? 0 : may.low | (uint64_t)may.high << 32;
 }
 
+static int diag_fails[3]; /* to be opened, of TCP, of UDP */
+static int diag_open;
+
+static int given_netlink(struct nl_socket **socket, int family, int flags, unsigned int groups)
+{
+	if (family != NETLINK_SOCK_DIAG || flags || groups)
+		abort();
+	*socket = (struct nl_socket *)&diag_open;
+	diag_open += !diag_fails[0];
+	return diag_fails[0];
+}
+
+static int given_dump(struct nl_socket *socket, uint16_t kind, const void *request, size_t size, netlink_each_fn *each,
+		      void *arg)
+{
+	const struct inet_diag_req_v2 *of = request;
+
+	if (socket != (struct nl_socket *)&diag_open || kind != SOCK_DIAG_BY_FAMILY || size != sizeof(*of) ||
+	    of->sdiag_family != AF_INET || of->idiag_states)
+		abort();
+	each(arg, NULL);
+	return diag_fails[of->sdiag_protocol == IPPROTO_TCP ? 1 : 2];
+}
+
+static void given_end(struct nl_socket *socket)
+{
+	diag_open -= socket == (struct nl_socket *)&diag_open;
+}
+
+#define netlink_open	    given_netlink
+#define netlink_dump	    given_dump
+#define nl_close	    given_end
 #define SYS_GIVEN_SYS_bpf   given_bpf
 #define rights_in_effect    given_rights
 #define syscall(which, ...) SYS_GIVEN_##which(__VA_ARGS__)
@@ -367,13 +403,27 @@ static void of_another(void)
 		abort();
 }
 
+static void sockets(void)
+{
+	static const char *const what[] = { "not at all", "of TCP", "of UDP" };
+
+	printf("they can be asked about: %d\n", host_has_diag());
+	for (size_t i = 0; i < 3; i++) {
+		diag_fails[i] = i ? -ENOENT : -EPROTONOSUPPORT;
+		printf("%s: %d\n", what[i], host_has_diag());
+		diag_fails[i] = 0;
+	}
+	if (diag_open)
+		abort();
+}
+
 static void word_for_word(void)
 {
 	static const struct scene scenes[] = { { "none", none },       { "all", all },
 					       { "unseen", unseen },   { "apparmor", apparmor },
 					       { "seccomp", seccomp }, { "memory", memory },
 					       { "lacks", lacks },     { "of another", of_another },
-					       { "unwraps", unwraps } };
+					       { "unwraps", unwraps }, { "sockets", sockets } };
 
 	shows_scenes(&shows, scenes, sizeof(scenes) / sizeof(scenes[0]), begin);
 }

@@ -5,6 +5,9 @@
 #include <fcntl.h>
 #include <linux/bpf.h>
 #include <linux/capability.h>
+#include <linux/inet_diag.h>
+#include <linux/sock_diag.h>
+#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +18,7 @@
 
 #include "base/close_fd.h"
 #include "base/log.h"
+#include "base/netlink.h"
 #include "base/rights.h"
 
 unsigned int host_kernel(void)
@@ -187,6 +191,30 @@ void host_look(struct host *host)
 	host->memlock = getrlimit(RLIMIT_MEMLOCK, &memlock) || memlock.rlim_cur == RLIM_INFINITY ? ~(uint64_t)0
 												 : memlock.rlim_cur;
 	host->memory = find_memory();
+}
+
+static void pass_over(void *arg, const struct nlmsghdr *message)
+{
+	(void)arg;
+	(void)message;
+}
+
+/* Of sockets in no state at all, which there are none of: a module that is not there says so. */
+bool host_has_diag(void)
+{
+	static const struct inet_diag_req_v2 none[] = {
+		{ .sdiag_family = AF_INET, .sdiag_protocol = IPPROTO_TCP },
+		{ .sdiag_family = AF_INET, .sdiag_protocol = IPPROTO_UDP },
+	};
+	struct nl_socket *socket;
+	int err = netlink_open(&socket, NETLINK_SOCK_DIAG, 0, 0);
+
+	if (err)
+		return false;
+	for (size_t i = 0; i < sizeof(none) / sizeof(none[0]); i++)
+		err = err ?: netlink_dump(socket, SOCK_DIAG_BY_FAMILY, &none[i], sizeof(none[i]), pass_over, NULL);
+	nl_close(socket);
+	return !err;
 }
 
 bool host_lacks(const struct host *host, int capability)

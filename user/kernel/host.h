@@ -31,6 +31,7 @@ struct host {
 		*unwraps; /* a setting by which IPv6 takes packets out of routing headers (for all); NULL: none is on */
 	uint64_t capabilities;
 	uint64_t service; /* what a service that runs may; host_look() takes it for all */
+	bool no_diag;	  /* sockets cannot be asked about; host_look() takes it that they can */
 	uint64_t memlock; /* RLIMIT_MEMLOCK; ~0: no limit */
 	uint64_t memory;  /* of its control group; 0: no limit is seen */
 };
@@ -40,6 +41,8 @@ unsigned int host_kernel(void);
 void host_look(struct host *host);
 /* What that process may; all, where there is none or that is not seen. */
 uint64_t host_capabilities(pid_t pid);
+/* Does the kernel say whom sockets of TCP and UDP are connected to? */
+bool host_has_diag(void);
 bool host_lacks(const struct host *host, int capability);
 /* The names of those that the filter needs and this process lacks: "CAP_BPF, CAP_PERFMON"; "" where it has all. */
 #define HOST_LACKS_MAX 64

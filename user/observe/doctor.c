@@ -95,6 +95,10 @@ static void judge_sight(const struct host *host, struct findings *found)
 		     "%s knows of SSH sessions only by logins (logind, utmp), and may let them be banned otherwise: to read"
 		     " the environments of all processes takes " READING_OTHERS,
 		     who);
+	if (host->no_diag)
+		NOTE("sockets",
+		     "the kernel does not say whom they are connected to, and servers that nothing else tells of may be"
+		     " banned: load tcp_diag and udp_diag, on OpenWrt of kmod-inet-diag");
 }
 
 static void judge_security(const struct host *host, struct findings *found)
@@ -436,6 +440,7 @@ void doctor(const struct context *context, char *const *names, int n, struct fin
 	size_t kept_n = 0;
 
 	host_look(&host);
+	host.no_diag = !host_has_diag();
 	host.service = host_capabilities(lock_holder(context->state, STATE_SERVICE_LOCK));
 	try = !host_lacks_text(&host, lacks)[0];
 	frags = host.kernel >= HOST_FRAGS;
