@@ -182,46 +182,59 @@ def types(far, to, source):
     sys.exit("the end does not come")
 
 
-def cut(far, device, mac, kind, *all_of_it):
-    hears = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-    hears.bind(("", PORT))
-    hears.settimeout(1)
-    enter(far)
-    # Fragments end at eighths: behind 4 + 20 bytes by GRE, and by VXLAN without Ethernet behind 8 + 8 + 20 and four of options.
-    around, protocol, options = (struct.pack(">HH", 0, 0x0800), 47, b"") if kind == "gre" else (None, 17, b"\1" * 4)
+def heard_of(hears, send, all_of_it):
+    """Sends what each says, between a beginning and an end; prints those that are heard."""
     heard = set()
-
-    def header(source, to, carries, length, flags, more=b""):
-        ip = struct.pack(">BBHHHBBH", 0x45 + len(more) // 4, 0, 20 + len(more) + length, 7, flags, 64, carries, 0)
-        ip += socket.inet_aton(source) + socket.inet_aton(to) + more
-        return ip[:10] + struct.pack(">H", checksum(ip)) + ip[12:]
-
-    def send(socket_, source, said):
-        inner = struct.pack(">HHHH", PORT, PORT, 8 + len(said), 0) + said
-        inner = header(source, "10.9.0.1", 17, len(inner), 0, options) + inner
-        outer = around or struct.pack(">HHHHIBBBB", PORT, 4790, 16 + len(inner), 0, 0x0C000001, 0, 0, 7, 0)
-        first = len(outer) + 20 + len(options)
-        for flags, part in (0x2000, (outer + inner)[:first]), (first // 8, (outer + inner)[first:]):
-            frame = bytes.fromhex(mac.replace(":", "")) + b"\2\0\0\0\0\1\x08\0"
-            socket_.send(frame + header("10.0.0.2", "10.0.0.1", protocol, len(part), flags) + part)
-
-    with socket.socket(socket.AF_PACKET, socket.SOCK_RAW) as raw:
-        raw.bind((device, 0))
-        for source in all_of_it:
-            send(raw, source, source.encode().ljust(1200))  # no room for it behind the first one
+    for word in b"begin", b"end":
         for _ in range(30):
-            send(raw, "10.9.0.2", b"end")
+            send("10.9.0.2", word)
             try:
-                while b"end" not in heard:
+                while word not in heard:
                     heard.add(hears.recv(2000).strip())
                 break
             except socket.timeout:
                 pass
         else:
-            sys.exit("the end does not come")
+            sys.exit(f"{word} does not come")
+        for what in all_of_it if word == b"begin" else ():
+            send(what, what.encode())
     for what in all_of_it:
         if what.encode() in heard:
             print(what)
+
+
+def open_apart(far):
+    os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})  # so that packets do not overtake each other
+    hears = socket.socket(socket.AF_INET6, socket.SOCK_DGRAM)
+    hears.bind(("", PORT))
+    hears.settimeout(1)
+    enter(far)
+    return hears, socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)
+
+
+def cut(far, device, mac, kind, *all_of_it):
+    hears, raw = open_apart(far)
+    raw.bind((device, 0))
+    numbers = iter(range(1, 65536))
+    # Fragments end at eighths: behind 4 + 20 bytes by GRE, and by VXLAN without Ethernet behind 8 + 8 + 20 and four of options.
+    around, protocol, options = (struct.pack(">HH", 0, 0x0800), 47, b"") if kind == "gre" else (None, 17, b"\1" * 4)
+
+    def header(source, to, carries, length, number, flags, more=b""):
+        ip = struct.pack(">BBHHHBBH", 0x45 + len(more) // 4, 0, 20 + len(more) + length, number, flags, 64, carries, 0)
+        ip += socket.inet_aton(source) + socket.inet_aton(to) + more
+        return ip[:10] + struct.pack(">H", checksum(ip)) + ip[12:]
+
+    def send(source, said):
+        said = said.ljust(1200)  # there is no room for it behind the first fragment
+        inner = struct.pack(">HHHH", PORT, PORT, 8 + len(said), 0) + said
+        inner = header(source, "10.9.0.1", 17, len(inner), 0, 0, options) + inner
+        outer = around or struct.pack(">HHHHIBBBB", PORT, 4790, 16 + len(inner), 0, 0x0C000001, 0, 0, 7, 0)
+        first, number = len(outer) + 20 + len(options), next(numbers)
+        for flags, part in (0x2000, (outer + inner)[:first]), (first // 8, (outer + inner)[first:]):
+            frame = bytes.fromhex(mac.replace(":", "") + "0200000000010800")
+            raw.send(frame + header("10.0.0.2", "10.0.0.1", protocol, len(part), number, flags) + part)
+
+    heard_of(hears, send, all_of_it)
 
 
 {"relay": relay, "judged": judged, "types": types, "cut": cut}[sys.argv[1]](*sys.argv[2:])
