@@ -76,6 +76,7 @@ static int64_t all_ms = 60000;
 #define ALL_MS all_ms
 
 #include "change/own_environment.c"
+#include "change/own_sockets.c"
 #include "change/own_people.c"
 #include "change/own_sessions.c"
 

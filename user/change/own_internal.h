@@ -68,6 +68,9 @@ bool own_from_timesyncd(struct learned *l, int64_t until);
 bool own_comes(int fd, int64_t until);
 /* Who is logged in or connected: own_people.c. */
 void own_from_people(struct learned *l, struct state *state);
+/* Is what has been so for long to be said again? *again: when, of this process; of the service's processes one says it.
+ */
+bool own_is_due(int64_t *again, const struct state *state, const char *name);
 /*
  * What SSH_CONNECTION is in that process's environment, "192.0.2.1 50000 192.0.2.2 22": own_environment.c. 1, 0 where
  * there is none, or -EACCES where we may not know. It may wait for ever.
