@@ -2,11 +2,12 @@
 /*
  * The programs of tc, by the same stages and arrays. What skb->protocol says is no help: whoever has a packet socket
  * may say there what he likes. So a frame is read from its first byte, and where there is none a packet by its version;
- * which of them an interface has, its root tells.
+ * which of them an interface has, its root tells. What comes in by a netkit is delivered by what a socket at its other
+ * end has said, and is read as if it had no frame.
  *
- * They are written for what leaves. For what comes in the loader puts others into the place of three instructions
- * (programs.c): so whoever has the one pays nothing for the other. It finds them by wire_len, whose place ctx->len
- * takes, as nobody says how long a packet was before it was joined; by ANSWER_OUT; and by LEAVES_TO.
+ * They are written for what leaves. For what comes in the loader puts others into the place of three kinds of
+ * instruction (programs.c): so whoever has the one pays nothing for the other. It finds them by wire_len, whose place
+ * ctx->len takes, as nobody says how long a packet was before it was joined; by ANSWER_OUT; and by LEAVES_TO.
  */
 #ifndef TC_H
 #define TC_H
@@ -67,44 +68,73 @@ inline_never int read_bare(struct __sk_buff *ctx, __u64 at, void *to, __u64 byte
 /* A root says it to what it jumps to: packets begin with IP. */
 #define IS_BARE(ctx) ((ctx)->cb[0])
 
-/* Does it begin with another tag? The first one the stack has taken off, and says what is next. */
-inline_always int is_tagged(const struct __sk_buff *ctx, const char *at)
+/* Is this the program of what comes in? Verifiers remove what is for the other. */
+inline_always int comes_in(void)
 {
-	return PARSE_VLAN((__u16)ctx->protocol) && parse_bare_tag(at, at + sizeof(struct ipv4_header));
+	JUMP_BELOW((__u64)ANSWER_TO, LEAVES_TO, in);
+	return 0;
+in:
+	return 1;
 }
+
+/*
+ * Is there something else before IP, that the stack takes off? Where it does, it goes by what the kernel says; the
+ * first tag it has taken off by then. Of what leaves whoever sends it says that, so there it must look like a tag, too.
+ */
+inline_never int is_wrapped(const struct __sk_buff *ctx, const char *at)
+{
+	__u16 said = ctx->protocol;
+
+	if (comes_in())
+		return PARSE_VLAN(said) || said == NET16(ETH_P_PPP_SES);
+	return PARSE_VLAN(said) && parse_bare_tag(at, at + sizeof(struct ipv4_header));
+}
+
+#define SAYS_IP(ctx) ((__u16)(ctx)->protocol == NET16(ETH_P_IP) || (__u16)(ctx)->protocol == NET16(ETH_P_IPV6))
 
 /* Not inlined: of a register more the stack of the largest programs would not be enough. */
 inline_never __u16 type_of(const struct __sk_buff *ctx, const char *at)
 {
-	return is_tagged(ctx, at) ? NET16(ETH_P_8021Q) : parse_version((const __u8 *)at);
+	return !SAYS_IP(ctx) && is_wrapped(ctx, at) ? ctx->protocol : parse_version((const __u8 *)at);
 }
 
 inline_always int read_behind(struct __sk_buff *ctx, struct headers *headers, __u32 at, __u16 type)
 {
+	const struct pppoe_session *ppp = (const void *)(headers->bytes + at);
 	__u32 bytes = type == NET16(ETH_P_IPV6) ? sizeof(struct ipv6_header) : sizeof(struct ipv4_header);
 
+	if (type == NET16(ETH_P_PPP_SES)) {
+		if (READ_BEHIND(ctx, at, headers->bytes + at, sizeof(*ppp)))
+			return 1;
+		if (ppp->proto != NET16(PPP_IPV4) && ppp->proto != NET16(PPP_IPV6))
+			return 0;
+		if (ppp->proto == NET16(PPP_IPV6))
+			bytes = sizeof(struct ipv6_header);
+		at += sizeof(*ppp);
+	}
 	return READ_BEHIND(ctx, at, headers->bytes + at, bytes);
 }
 
-/* Tag by tag, and the header of IP behind the last. Without read_bare(): its stack would be one too many. */
-inline_never int find_tagged(struct __sk_buff *ctx, struct headers *headers, int pull)
+/* Tag by tag, and what is behind the last. Without read_bare(): its stack would be one too many. */
+inline_never int find_wrapped(struct __sk_buff *ctx, struct headers *headers, int pull)
 {
-	const __u64 most = LINK_HEADER + TAGS_MAX * sizeof(struct vlan_tag) + sizeof(struct ipv6_header);
 	struct vlan_tag *tag = (struct vlan_tag *)headers->bytes;
+	__u16 type = ctx->protocol;
 
-	headers->eth.proto = NET16(ETH_P_8021Q);
+	headers->eth.proto = type;
 	if (pull) {
-		bring_in(ctx, most);
+		bring_in(ctx, LINK_HEADER + sizeof(headers->bytes));
 		bring_in(ctx, ctx->len);
 	}
 	UNROLL
 	for (int i = 0; i < TAGS_MAX; i++) {
+		if (!PARSE_VLAN(type))
+			return read_behind(ctx, headers, i * sizeof(*tag), type);
 		if (READ_BEHIND(ctx, i * sizeof(*tag), tag + i, sizeof(*tag)))
 			return 1;
-		if (!PARSE_VLAN(tag[i].proto))
-			return read_behind(ctx, headers, (i + 1) * sizeof(*tag), tag[i].proto);
+		type = tag[i].proto;
 	}
-	return 0;
+	return PARSE_VLAN(type) ? 0 : read_behind(ctx, headers, TAGS_MAX * sizeof(*tag), type);
 }
 
 inline_always int find_bare_with(struct __sk_buff *ctx, struct headers *headers, int pull)
@@ -112,8 +142,8 @@ inline_always int find_bare_with(struct __sk_buff *ctx, struct headers *headers,
 	if (READ_HEADERS(ctx, headers->bytes, sizeof(struct ipv4_header)) &&
 	    (!pull || read_bare(ctx, 0, headers->bytes, sizeof(struct ipv4_header))))
 		return 1;
-	if (is_tagged(ctx, headers->bytes))
-		return find_tagged(ctx, headers, pull);
+	if (!SAYS_IP(ctx) && is_wrapped(ctx, headers->bytes))
+		return find_wrapped(ctx, headers, pull);
 	headers->eth.proto = parse_version((const __u8 *)headers->bytes);
 	if (headers->eth.proto != NET16(ETH_P_IPV6))
 		return !headers->eth.proto;

@@ -13,6 +13,9 @@ bare.py types FAR TO FROM            in that namespace sends packets of FROM by 
 bare.py cut FAR DEVICE MAC KIND FROM...  in that namespace sends packets of each in a tunnel of that kind (gre, vxlan) to 10.0.0.1,
                                      in two fragments by DEVICE, the first of which ends behind the header of IP within; prints
                                      those whose packet a socket here was given
+bare.py unlike FAR DEVICE MAC TYPE FRAME FROM...  in that namespace sends packets of each by a packet socket that says TYPE, in frames to
+                                     MAC that say FRAME (in hexadecimal, and what stands before IP behind it); prints those whose
+                                     packet a socket here was given
 """
 import ctypes
 import fcntl
@@ -237,4 +240,15 @@ def cut(far, device, mac, kind, *all_of_it):
     heard_of(hears, send, all_of_it)
 
 
-{"relay": relay, "judged": judged, "types": types, "cut": cut}[sys.argv[1]](*sys.argv[2:])
+def unlike(far, device, mac, kind, frame, *all_of_it):
+    hears, raw = open_apart(far)
+
+    def send(source, said):
+        packet = udp(source, ENDS[family_of(source)][0], said)
+        says, is_in = ("0800", "0800") if source == "10.9.0.2" else (kind, frame)
+        raw.sendto(bytes.fromhex(mac.replace(":", "") + "020000000001" + is_in) + packet, (device, int(says, 16)))
+
+    heard_of(hears, send, all_of_it)
+
+
+{"relay": relay, "judged": judged, "types": types, "cut": cut, "unlike": unlike}[sys.argv[1]](*sys.argv[2:])

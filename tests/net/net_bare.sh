@@ -329,6 +329,57 @@ in_fragments() {
 	is "$(heard_of "$1")" 192.0.2.6 "who is heard by both"
 }
 
+# A pair whose other end is in another namespace, where somebody has a packet socket: a netkit's packets are delivered by what that
+# says, and not by what stands in the frame; a veth's by the frame.
+# as_said KIND
+as_said() {
+	local mac setting peer way match wanted
+	local -A open=()
+	local -a ways=("0800 0800" "0800 88b5" "0800 86dd" "0800 0806" "8100 080000000800" "8100 88b500000800" "8100 08006000810000000800"
+		"88a8 86dd00000800")
+
+	other_network
+	if [ "$1" = netkit ]; then
+		ip link add edge9 type netkit mode l2 2>/dev/null || ip link add edge9 type netkit 2>/dev/null || skip "the kernel has no netkit"
+		peer=$(ip -o link | sed -n 's/^[0-9]*: \(nk[0-9]*\)@.*/\1/p')
+		ip link set "$peer" netns "$far"
+		far ip link set "$peer" name to-here
+	else
+		ip link add edge9 type "$1" peer name to-here netns "$far"
+	fi
+	for setting in all edge9; do
+		echo 0 >/proc/sys/net/ipv4/conf/$setting/rp_filter
+	done
+	ip addr add 10.9.0.1/24 dev edge9
+	ip link set edge9 up
+	ip addr add fd09::1/64 dev edge9 nodad
+	ip link set lo up
+	ip route add default dev edge9
+	ip -6 route add default dev edge9
+	far ip link set to-here up
+	mac=$(cat /sys/class/net/edge9/address)
+	printf '%s\n' 192.0.2.7 2001:db8::7 >list
+	bloom load bad list --bogons=keep
+	heard_by() {
+		python3 "$bare" unlike "$far" to-here "$mac" "$1" "$2" 192.0.2.7 2001:db8::7 192.0.2.6 2001:db8::6 | paste -sd' '
+	}
+	for way in "${ways[@]}"; do
+		# shellcheck disable=SC2086 # words
+		open[$way]=$(heard_by $way)
+		echo "# ${way% *} in a frame of ${way#* }: ${open[$way]:-nobody}"
+	done
+	is "${open[0800 0800]}" "192.0.2.7 192.0.2.6" "who is heard without a filter"
+	[ "$1" = veth ] || is "${open[0800 88b5]}" "192.0.2.7 192.0.2.6" "who is heard without a filter by another frame"
+	for match in source both; do
+		bloom attach edge9 --mode tc --match $match --force
+		for way in "${ways[@]}"; do
+			wanted=${open[$way]/192.0.2.7 /}
+			# shellcheck disable=SC2086
+			is "$(heard_by $way)" "${wanted/2001:db8::7 /}" "who is heard by $match, $way"
+		done
+	done
+}
+
 # A kind of another header: a VXLAN has none of Ethernet by a protocol of its own.
 no_others() {
 	prepare
@@ -342,6 +393,6 @@ no_others() {
 }
 
 run_cases types "no_far_end none" "no_far_end many" "${kinds[@]/#/filters skb }" "${kinds[@]/#/leaves }" on_trial restores heals no_others "in_fragments gre local 10.0.0.1 remote 10.0.0.2" \
-	"in_fragments vxlan dstport 4790 gpe external" "by_tc tun" "by_tc ppp" "leaves ppp" \
+	"in_fragments vxlan dstport 4790 gpe external" "as_said "{netkit,veth} "by_tc tun" "by_tc ppp" "leaves ppp" \
 	"says tun "{1,512}" "{skb,tc} "says tap "{512,65534}" "{skb,tc} \
 	"tagged 10.0.0.1 "{skb,tc}" gre local HERE4 remote THERE4" "tagged fd00::1 "{skb,tc}" ip6gre local HERE6 remote THERE6"

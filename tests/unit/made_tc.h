@@ -76,6 +76,34 @@ static void bare(void)
 	end("bare");
 }
 
+/* As what comes in is delivered: by what the kernel says that it is. */
+static void bare_coming(void)
+{
+	static const char *const others[] = {
+		"h00058100 h00070800 s45.0.0.1 d45.0.2.5 4:17 p9:53",
+		"h45000800 s45.0.0.1 d45.0.2.5 4:17 p9:53",
+		"h00058100 h00078864 h11000001 h00200021 s45.0.0.1 d45.0.2.5 4:17 p9:53",
+		"h45000001 h00200021 s45.0.0.1 d45.0.2.5 4:17 p9:53",
+		"h45000001 h00380057 s2001:db8:1::7 d2001:db8:1::7 6:17 p9:53",
+		"h45000001 h00202145 z28",
+		"h4500c021 h00080101",
+	};
+	static const __u16 types[] = { ETH_P_IP, ETH_P_8021Q, ETH_P_8021AD, ETH_P_PPP_SES, ETH_P_ARP };
+
+	begin(WORLD_SCOPED);
+	bare_is = 1;
+	for (int coming = 0; coming < 2; coming++)
+		for (size_t t = 0; t < sizeof(types) / sizeof(*types); t++) {
+			given_coming = coming;
+			says_type = NET16(types[t]);
+			printf(" %s as %x\n", coming ? "comes in" : "leaves", types[t]);
+			anew();
+			for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
+				one(others[i], xdp_bloom_gen);
+		}
+	end("bare, by type");
+}
+
 /* What is around the packet stands before it: what is to be brought in lies farther than that is thought to take. */
 static void behind_much(void)
 {
@@ -103,6 +131,7 @@ static void of_tc(void)
 	static const __u32 each[] = { 0, 1, 2, 45 };
 
 	bare();
+	bare_coming();
 	behind_much();
 	begin(0);
 	for (size_t i = 0; i < 4; i++) {

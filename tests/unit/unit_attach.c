@@ -623,7 +623,8 @@ static int headers(void)
 		      { "sit", ARPHRD_SIT },	   { "gre", ARPHRD_IPGRE },	 { "ip6tnl", ARPHRD_TUNNEL6 },
 		      { "ip6gre", ARPHRD_IP6GRE }, { "vti", ARPHRD_TUNNEL },	 { "gre", ARPHRD_NONE },
 		      { "", ARPHRD_ETHER },	   { "", ARPHRD_LOOPBACK },	 { "tun", ARPHRD_ETHER },
-		      { "tun", ARPHRD_PPP },	   { "tap", ARPHRD_NONE },	 { "tap", ARPHRD_ETHER } };
+		      { "tun", ARPHRD_PPP },	   { "tap", ARPHRD_NONE },	 { "tap", ARPHRD_ETHER },
+		      { "netkit", ARPHRD_ETHER } };
 	static const struct {
 		short flags;
 		const char *text;
@@ -635,8 +636,8 @@ static int headers(void)
 	struct iface *is = iface_new(9, at.name);
 
 	for (size_t i = 0; i < sizeof(links) / sizeof(links[0]); i++)
-		for (unsigned int way = 0; way < (links[i].hardware == ARPHRD_IPGRE ? 18 : 6); way++) {
-			const unsigned int how = way % 3, k = way / 3 % 2, m = way / 6;
+		for (unsigned int way = 0; way < (links[i].hardware == ARPHRD_IPGRE ? 24 : 8); way++) {
+			const unsigned int how = way % 4, k = way / 4 % 2, m = way / 8;
 			bool bare = false;
 			int err;
 
@@ -645,13 +646,18 @@ static int headers(void)
 			is->flags = made[m].flags;
 			kernel_is = kernels[k];
 			at.shared = how == 1;
-			at.match = how == 2 ? MATCH_LEAVING(MATCH_SOURCE) : MATCH_SOURCE;
+			at.match = how == 2   ? MATCH_LEAVING(MATCH_SOURCE)
+				   : how == 3 ? MATCH_COMING(MATCH_SOURCE)
+					      : MATCH_SOURCE;
 			err = link_header(&at, &bare);
 			fit = at;
 			link_fit(&fit);
 			printf("%s%s%s%s%s: %s%s%s\n", links[i].kind, made[m].text, k ? "" : ", old",
-			       at.shared ? ", shared" : "", how == 2 ? ", tc" : "", err ? reason(err) : "may",
-			       bare ? ", bare" : "",
+			       at.shared ? ", shared" : "",
+			       how == 2	  ? ", leaving"
+			       : how == 3 ? ", tc"
+					  : "",
+			       err ? reason(err) : "may", bare ? ", bare" : "",
 			       fit.match != at.match && fit.mode == MODE_TC ? "; it is to be tc" : "");
 		}
 	kernel_is = KERNEL_VERSION(6, 12, 0);

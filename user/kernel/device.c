@@ -154,11 +154,12 @@ static bool any_pair_is_away(void)
 /*
  * Who redirects a packet (tc's mirred, nft's fwd) leaves a mark on it, by which the kernel calls no program of skb mode
  * any more; by way of an ifb another one, by which it calls none of tc. A pair hands on both. Of who sets both the
- * first one is still there where a tunnel ends.
+ * first one is still there where a tunnel ends. A netkit hands on, too, what its sender's packet socket says that the
+ * packet is, and the kernel delivers by that; programs of XDP do not see it.
  */
 static bool is_gone_round(const struct device *d, enum attach_mode mode, char text[DEVICE_TEXT_MAX])
 {
-	bool veth = !strcmp(d->kind, "veth");
+	bool veth = !strcmp(d->kind, "veth"), netkit = !strcmp(d->kind, "netkit");
 
 	if (mode == MODE_SKB && is_one_of(d->kind, tunnels) && any_pair_is_away()) {
 		snprintf(text, DEVICE_TEXT_MAX,
@@ -168,9 +169,13 @@ static bool is_gone_round(const struct device *d, enum attach_mode mode, char te
 	}
 	if (!d->far || !is_one_of(d->kind, pairs) || (mode != MODE_SKB && mode != MODE_TC))
 		return false;
-	snprintf(text, DEVICE_TEXT_MAX,
-		 "packets that its other end, in another network namespace, redirects to it are not seen in %s mode%s",
-		 attach_mode_names[mode], veth ? "; native mode sees them" : "");
+	snprintf(
+		text, DEVICE_TEXT_MAX,
+		"packets that its other end, in another network namespace, redirects to it%s are not seen in %s mode%s",
+		netkit && mode == MODE_SKB ? ", or sends as what they are not," : "", attach_mode_names[mode],
+		veth			     ? "; native mode sees them"
+		: netkit && mode == MODE_SKB ? "; tc mode sees the latter: --mode tc"
+					     : "");
 	return true;
 }
 
