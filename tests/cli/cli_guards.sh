@@ -283,6 +283,35 @@ by_three_who_stall() {
 	((SECONDS - began < 30)) || fail "it took $((SECONDS - began)) s"
 }
 
+# A link in the place of a file that tells of needs leads to one who stalls, or only past him: nobody waits for him.
+by_a_link() {
+	local leases=/run/systemd/netif/leases to process
+
+	stall 60001
+	read -r process _ <<<"$(cat "/proc/$!/task/$!/children")"
+	mount -t tmpfs tmpfs /run
+	mkdir -p $leases
+	printf 'SERVER_ADDRESS=45.6.0.7\n' >$leases/1
+	chown 60001 $leases
+	for to in environ map_files/400000-401000; do
+		rm -f $leases/2 # others look where it leads
+		ln -s "/proc/$process/$to" $leases/2
+		chown -h 60001 $leases/2
+		expect 0 timeout 60 "$XDP_BLOOM" add 203.0.113.1
+		one_line "not all that this machine needs may be known: $leases/2: another user's link leads to /proc, where a look may last for ever"
+		bloom del 203.0.113.1
+		expect 2 "$XDP_BLOOM" add 45.6.0.7
+		grep -q "bans 45.6.0.7, the DHCP server of a lease ($leases/1)" err || fail "not refused for that: $(cat err)"
+	done
+	# Root may have what it likes there.
+	chown -hR 0 $leases
+	rm $leases/2
+	ln -s /proc/version $leases/2
+	bloom add 203.0.113.1
+	[ ! -s err ] || fail "it warns: $(cat err)"
+	umount /run
+}
+
 unseen="not all SSH sessions may be known: this process may not read the environments of all others, which takes"
 
 # Who may not read all environments says so, where somebody may have an SSH session whom nothing else tells of; and the
@@ -750,4 +779,4 @@ by_no_chance() {
 	done
 }
 
-run_cases shows_all asked_by_daemons found_by_chronyd found_by_ntpd found_by_timesyncd of_many_ptys of_a_long_table of_a_crowd of_many_routes through_a_tunnel by_a_liar by_three_who_stall what_may_not_be_read what_is_hidden without_diag by_mptcp table by_the_service left_out embedded by_no_chance
+run_cases shows_all asked_by_daemons found_by_chronyd found_by_ntpd found_by_timesyncd of_many_ptys of_a_long_table of_a_crowd of_many_routes through_a_tunnel by_a_liar by_three_who_stall by_a_link what_may_not_be_read what_is_hidden without_diag by_mptcp table by_the_service left_out embedded by_no_chance

@@ -954,6 +954,37 @@ says_nothing_of_a_link() {
 	stop
 }
 
+# To look at what his link leads to lasts for ever; so the service does not look there, and goes on.
+waits_for_no_link() {
+	local process stalls
+
+	prepare
+	chmod 755 "$WORK"
+	mkdir slow his
+	trap 'stop_jobs; umount -l slow' EXIT
+	python3 "$top/tests/cli/stalls.py" slow 60001 >stalls.said & stalls=$!
+	wait_until "who stalls" grep -qs . stalls.said
+	! grep -q refused stalls.said || skip "needs FUSE: $(cat stalls.said)"
+	read -r process _ <<<"$(cat "/proc/$stalls/task/$stalls/children")"
+	printf '203.0.113.%d\n' {1..9} >his/theirs
+	chown -R 60001 his
+	echo "load theirs '$WORK/his/theirs'" >>conf
+	ready
+	rm his/theirs # what renames looks where it leads
+	ln -s "/proc/$process/map_files/400000-401000" his/theirs
+	heard "$log" "list 'theirs': $WORK/his/theirs: another user's link leads to /proc, where a look may last for ever; its new versions are not loaded: put the file itself there"
+	sed -i 's/192.0.2.7/198.51.100.1/' list
+	turned
+	ip link del edge0
+	veth 0
+	wait_until "what came back to be filtered" filters edge0
+	"$XDP_BLOOM" status | grep -q "list 'theirs': its next version was refused" || fail "status does not say it"
+	rm his/theirs
+	printf '203.0.113.%d\n' {1..8} >his/theirs
+	heard "$log" "load theirs: done"
+	stop
+}
+
 # begin_writing NAME LINE: new versions of that file, all the time.
 begin_writing() {
 	while echo "$2$SECONDS" >"$1.new"; do
@@ -1086,4 +1117,4 @@ grows() {
 
 run_cases grows starts_and_stops tells_who_is_busy only_one finds_interfaces "finds_interfaces --shared" finds_the_same_number comes_beside_a_command "ended_beside_a_command service" "ended_beside_a_command restore" detached_beside_a_command comes_with_many_names name_of_what_is_away says_what_is_not_seen tries_interfaces_again claims_no_filter gives_up_an_interface changes_slowly ends_bans ends_what_was_killed restores_without_watchers clock_is_set ends_bans_later starts_on_a_full_disk starts_without_names \
 	ends_bans_of_a_state_that_was_gone beside_a_load \
-	rotates rotates_later killed_at_start answers_prometheus port_is_taken nothing_is_told with_few_rights damaged_state line_fails line_is_refused says_without_room spoken_of_all_the_time says_nothing_of_a_link written_all_the_time counts_nothing
+	rotates rotates_later killed_at_start answers_prometheus port_is_taken nothing_is_told with_few_rights damaged_state line_fails line_is_refused says_without_room spoken_of_all_the_time says_nothing_of_a_link waits_for_no_link written_all_the_time counts_nothing

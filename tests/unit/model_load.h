@@ -18,6 +18,7 @@
 #include "base/clock.h"
 #include "base/close_fd.h"
 #include "base/compress.h"
+#include "base/path_walk.h"
 #include "base/span.h"
 #include "base/stdin.h"
 #include "base/words.h"
@@ -124,13 +125,19 @@ static int text_fd(void)
 
 static int given_open(const char *path, int flags)
 {
-	int err = step("open %s%s", path,
-		       flags == (O_RDONLY | O_CLOEXEC)		      ? ""
-		       : flags == (O_RDONLY | O_CLOEXEC | O_NONBLOCK) ? ", without waiting"
-								      : ", otherwise");
+	int err = step("open %s%s", path, flags == (O_RDONLY | O_CLOEXEC) ? "" : ", otherwise");
 
 	errno = content ? error_number(err) : ENOENT;
 	return content && !err ? text_fd() : -1;
+}
+
+static int given_way(const char *path, enum way_end end, bool theirs)
+{
+	int err = step("open %s, without waiting%s", path, end != WAY_FILE || theirs ? ", otherwise" : "");
+
+	if (S_ISFIFO(mode))
+		return because(-EINVAL, "not a regular file");
+	return !content ? -ENOENT : err ?: text_fd();
 }
 
 static int given_fstat(int fd, struct stat *st)
@@ -612,77 +619,78 @@ static void given_catalog_free(struct catalog *catalog)
 	(void)catalog;
 }
 
-#define open			given_open
-#define dup(fd)			text_fd()
-#define fstat			given_fstat
-#define source_is_hidden	given_hidden
-#define access			given_access
-#define source_locate		given_locate
-#define source_stamp		given_stamp
-#define source_is_of_the_kernel given_of_the_kernel
-#define source_is_loaded	given_is_loaded
-#define source_is_written	given_is_written
-#define standard_keep		given_keep
-#define standard_input		given_input
-#define reader_read		given_read
-#define reader_warn_masked	given_masked
-#define packer_begin		given_packer
-#define packer_most		given_packer_most
-#define packer_free		given_packer_free
-#define packed_change_begin	given_packed
-#define packed_change_text	given_packed_text
-#define packed_change_still	given_still
-#define packed_change_end	given_packed_end
-#define state_open		given_state_open
-#define state_close		given_state_close
-#define state_list_get		given_list_get
-#define state_feed_get		given_feed_get
-#define state_list_set		given_list_set
-#define state_list_put		given_list_put
-#define state_accepted_get	given_accepted_get
-#define state_accepted_put	given_accepted_put
-#define state_signed_get	given_signed_get
-#define state_signed_put	given_signed_put
-#define state_commit		given_state_commit
-#define state_source_put	given_source_put
-#define state_text_put		given_text_put
-#define change_check		given_check
-#define change_begin		given_begin
-#define change_end		given_end
-#define change_commit		given_commit
-#define change_force		given_force
-#define change_zero		given_zero
-#define change_zero_given	given_zero_given
-#define change_pending		given_pending
-#define change_succeeded	given_change_succeeded
-#define list_failed		given_failed
-#define list_failures		given_failures
-#define list_failure_of		given_failure
-#define event(...)		given_event(__VA_ARGS__)
-#define list_succeeded		given_succeeded
-#define guard_apply_bogons	given_bogons
-#define guard_wide		given_wide
-#define guard_change		given_guard_change
-#define guard_growth		given_growth
-#define guard_share_of		given_share
-#define load_begins(l)		((void)step("what there is, before it is read"))
-#define load_is_as_begun(l)	step("is it as it was?")
-#define load_begun_free(l)	((void)step("that is forgotten"))
-#define load_feed		given_feed
-#define load_feed_put		given_feed_put
-#define load_feed_note		given_feed_note
-#define load_feed_wants_whole	given_wants_whole
-#define load_feed_is_same	given_is_same
-#define load_describe		given_describe
-#define feed_keep_page		given_page
-#define feed_rollback		given_rollback
-#define feed_fresh		given_fresh
-#define feed_guard		given_guard_feed
-#define feed_check_file		given_check_file
-#define catalog_read		given_catalog
-#define catalog_find		given_find
-#define catalog_free		given_catalog_free
-#define warn			given_warn
-#define time(to)		DATE
+#define open		      given_open
+#define dup(fd)		      text_fd()
+#define fstat		      given_fstat
+#define source_is_hidden      given_hidden
+#define access		      given_access
+#define source_locate	      given_locate
+#define source_stamp	      given_stamp
+#define way_open	      given_way
+#define way_is_of_the_kernel  given_of_the_kernel
+#define source_is_loaded      given_is_loaded
+#define source_is_written     given_is_written
+#define standard_keep	      given_keep
+#define standard_input	      given_input
+#define reader_read	      given_read
+#define reader_warn_masked    given_masked
+#define packer_begin	      given_packer
+#define packer_most	      given_packer_most
+#define packer_free	      given_packer_free
+#define packed_change_begin   given_packed
+#define packed_change_text    given_packed_text
+#define packed_change_still   given_still
+#define packed_change_end     given_packed_end
+#define state_open	      given_state_open
+#define state_close	      given_state_close
+#define state_list_get	      given_list_get
+#define state_feed_get	      given_feed_get
+#define state_list_set	      given_list_set
+#define state_list_put	      given_list_put
+#define state_accepted_get    given_accepted_get
+#define state_accepted_put    given_accepted_put
+#define state_signed_get      given_signed_get
+#define state_signed_put      given_signed_put
+#define state_commit	      given_state_commit
+#define state_source_put      given_source_put
+#define state_text_put	      given_text_put
+#define change_check	      given_check
+#define change_begin	      given_begin
+#define change_end	      given_end
+#define change_commit	      given_commit
+#define change_force	      given_force
+#define change_zero	      given_zero
+#define change_zero_given     given_zero_given
+#define change_pending	      given_pending
+#define change_succeeded      given_change_succeeded
+#define list_failed	      given_failed
+#define list_failures	      given_failures
+#define list_failure_of	      given_failure
+#define event(...)	      given_event(__VA_ARGS__)
+#define list_succeeded	      given_succeeded
+#define guard_apply_bogons    given_bogons
+#define guard_wide	      given_wide
+#define guard_change	      given_guard_change
+#define guard_growth	      given_growth
+#define guard_share_of	      given_share
+#define load_begins(l)	      ((void)step("what there is, before it is read"))
+#define load_is_as_begun(l)   step("is it as it was?")
+#define load_begun_free(l)    ((void)step("that is forgotten"))
+#define load_feed	      given_feed
+#define load_feed_put	      given_feed_put
+#define load_feed_note	      given_feed_note
+#define load_feed_wants_whole given_wants_whole
+#define load_feed_is_same     given_is_same
+#define load_describe	      given_describe
+#define feed_keep_page	      given_page
+#define feed_rollback	      given_rollback
+#define feed_fresh	      given_fresh
+#define feed_guard	      given_guard_feed
+#define feed_check_file	      given_check_file
+#define catalog_read	      given_catalog
+#define catalog_find	      given_find
+#define catalog_free	      given_catalog_free
+#define warn		      given_warn
+#define time(to)	      DATE
 
 #endif

@@ -9,19 +9,23 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/path_walk.h"
 #include "ktap.h"
 
-static DIR *directory_given(const char *path);
+static DIR *directory_given(int fd);
 static struct dirent *entry_given(DIR *dir);
 static int directory_closed(DIR *dir);
 static int file_given(const char *path, int flags);
+static int way_given(const char *path, enum way_end end, bool theirs);
 
-#define opendir	 directory_given
-#define readdir	 entry_given
-#define closedir directory_closed
-#define open	 file_given
+#define fdopendir directory_given
+#define way_open  way_given
+#define readdir	  entry_given
+#define closedir  directory_closed
+#define open	  file_given
 #include "change/own_files.c"
-#undef opendir
+#undef fdopendir
+#undef way_open
 #undef readdir
 #undef closedir
 #undef open
@@ -32,12 +36,10 @@ static int file_given(const char *path, int flags);
 static size_t sessions, ours, given;
 static int directories;
 
-static DIR *directory_given(const char *path)
+static DIR *directory_given(int fd)
 {
-	errno = ENOENT;
-	if (strcmp(path, SESSIONS) != 0)
-		return NULL;
 	directories++;
+	close(fd);
 	given = 0;
 	return (DIR *)&given;
 }
@@ -72,35 +74,34 @@ static int text_given(const char *text)
 	return fd;
 }
 
-/* What is at the path is no file, or cannot be opened a second time. */
-static bool no_file, is_resolver;
-static int again_fails;
+/* The resolver's file cannot be opened, for that reason. */
+static int unopened;
+
+static int way_given(const char *path, enum way_end end, bool theirs)
+{
+	bool is_resolver = resolver && !strcmp(path, resolver), is_named = !strcmp(path, "/run/named");
+
+	if (theirs != (is_named || !strcmp(path, "/run/none")))
+		abort();
+	if (end == WAY_DIRECTORY)
+		return strcmp(path, SESSIONS) != 0 ? -ENOENT : text_given("");
+	if (is_resolver && unopened)
+		return unopened == EXDEV ? because(-EXDEV, "another user's link leads to /proc") : -unopened;
+	if (!strcmp(path, "/etc/resolv.conf"))
+		return text_given("nameserver 192.0.2.1\n");
+	if (is_named)
+		return text_given("nameserver 192.0.2.4\n");
+	return is_resolver ? text_given(forwards) : -ENOENT;
+}
 
 static int file_given(const char *path, int flags)
 {
-	bool is_session = !strncmp(path, SESSIONS, strlen(SESSIONS));
-
-	if (!strncmp(path, "/proc/self/fd/", strlen("/proc/self/fd/"))) {
-		errno = again_fails;
-		return again_fails && is_resolver ? -1 : open(path, flags);
-	}
-	is_resolver = resolver && !strcmp(path, resolver);
-	if (flags != (is_session ? O_RDONLY | O_CLOEXEC | O_NONBLOCK : O_PATH | O_CLOEXEC))
+	if (strncmp(path, SESSIONS, strlen(SESSIONS)) != 0 || strstr(path, ".ref") ||
+	    flags != (O_RDONLY | O_CLOEXEC | O_NONBLOCK))
 		abort();
-	if (is_resolver && no_file)
-		return open("/dev/null", flags);
-	if (!strcmp(path, "/etc/resolv.conf"))
-		return text_given("nameserver 192.0.2.1\n");
-	if (!strcmp(path, "/run/named"))
-		return text_given("nameserver 192.0.2.4\n");
-	if (is_resolver)
-		return text_given(forwards);
-	if (is_session && !strstr(path, ".ref"))
-		return text_given(strtoul(path + strlen(SESSIONS), NULL, 10) == ours
-					  ? "UID=0\nREMOTE=1\nREMOTE_HOST=192.0.2.2\n"
-					  : "UID=1001\nREMOTE=1\nREMOTE_HOST=192.0.2.3\n");
-	errno = ENOENT;
-	return -1;
+	return text_given(strtoul(path + strlen(SESSIONS), NULL, 10) == ours
+				  ? "UID=0\nREMOTE=1\nREMOTE_HOST=192.0.2.2\n"
+				  : "UID=1001\nREMOTE=1\nREMOTE_HOST=192.0.2.3\n");
 }
 
 /* Is ours among what is learned? `wanted` is what must be said of it. */
@@ -251,33 +252,33 @@ static void of_no_file(void)
 		const char *said, *refused;
 	} each[] = {
 		{ EACCES, "", NULL },
-		{ EAGAIN,
-		  "xdp-bloom: not all that this machine needs may be known: %s: Resource temporarily unavailable\n",
+		{ EINVAL, "", NULL },
+		{ EISDIR, "", NULL },
+		{ EXDEV,
+		  "xdp-bloom: not all that this machine needs may be known: %s: another user's link leads to /proc\n",
 		  NULL },
-		{ EIO, "", NULL }, /* that was said */
+		{ EAGAIN, "", NULL }, /* that was said */
 		{ EMFILE, "", "%s: Too many open files, so the guard rails do not know what this machine needs" },
 		{ ENOENT, "", NULL },
 	};
 
 	resolver = "/etc/pihole/pihole.toml";
 	forwards = "upstreams = [ '192.0.2.4' ]\n";
-	for (size_t i = 0; i <= sizeof(each) / sizeof(each[0]); i++) {
+	for (size_t i = 0; i < sizeof(each) / sizeof(each[0]); i++) {
 		struct learned l = { 0 };
 		char *said = NULL, wanted[256] = "";
 		FILE *messages = stderr;
 		size_t size = 0;
 
-		no_file = i == sizeof(each) / sizeof(each[0]);
 		stderr = open_memstream(&said, &size);
-		again_fails = no_file ? 0 : each[i].error;
+		unopened = each[i].error;
 		own_from_files(&l);
-		again_fails = 0;
+		unopened = 0;
 		fclose(stderr);
 		stderr = messages;
-		if (!no_file)
-			snprintf(wanted, sizeof(wanted), each[i].said, resolver);
+		snprintf(wanted, sizeof(wanted), each[i].said, resolver);
 		CHECK(!strcmp(said, wanted), "%zu: said '%s'", i, said);
-		if (!no_file && each[i].refused) {
+		if (each[i].refused) {
 			snprintf(wanted, sizeof(wanted), each[i].refused, resolver);
 			CHECK(l.err && !strcmp(reason(l.err), wanted), "%zu: %s", i, reason(l.err));
 		} else {
@@ -287,7 +288,6 @@ static void of_no_file(void)
 		free(l.slots);
 		free(l.at);
 	}
-	no_file = false;
 	resolver = NULL;
 }
 

@@ -130,10 +130,12 @@ static int given_look(char stamp[SOURCE_STAMP_MAX], const char *path)
 	return 0;
 }
 
-static int given_lstat(const char *path, struct stat *st)
+static int given_way(const char *path, bool follow, struct stat *st)
 {
 	const char *now = file_at(path)->now;
 
+	if (follow)
+		return file_at(path)->unseen ? -EACCES : 0;
 	*st = (struct stat){ .st_mode = now && *now == '?' ? S_IFLNK : S_IFREG };
 	return now ? 0 : -1;
 }
@@ -224,8 +226,7 @@ static bool given_loads(const struct config_line *l, const char **list, const ch
 #define lines_down_keep		  given_keep
 #define line_down_say		  given_say
 #define list_succeeded		  given_succeeded
-#define lstat			  given_lstat
-#define access(path, how)	  (file_at(path)->unseen ? -1 : 0)
+#define way_look		  given_way
 #define warn			  given_warn
 #define clock_ms()		  now_ms
 #define malloc(n)		  (fails("malloc") ? NULL : malloc(n))
@@ -233,8 +234,6 @@ static bool given_loads(const struct config_line *l, const char **list, const ch
 #include "service/reload.c"
 #undef malloc
 #undef calloc
-#undef access
-#undef lstat
 
 static struct reload *r;
 static bool slow; /* what is to be loaded takes until ends() */

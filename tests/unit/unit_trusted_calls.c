@@ -71,7 +71,7 @@ static int given_open(const char *path, int how)
 
 static int walk_err;
 
-static int given_walk(const char *path, int (*step)(void *, const char *, const struct stat *, const char *, bool),
+static int given_walk(const char *path, int (*step)(void *, int, const char *, const struct stat *, const char *, bool),
 		      void *arg)
 {
 	(void)path;
@@ -122,7 +122,7 @@ static void unknown_users(void)
 		CHECK(is_unknown(65534) == cases[i].unknown, "case %zu", i);
 		CHECK(!maps_open, "case %zu: %d maps stay open", i, maps_open);
 		CHECK(!is_unknown(65533) && !is_unknown(0), "another user is unknown");
-		CHECK(is_trusted(0) && is_trusted(1000) && !is_trusted(1001) && is_trusted(65534) == cases[i].unknown,
+		CHECK(trust_user(0) && trust_user(1000) && !trust_user(1001) && trust_user(65534) == cases[i].unknown,
 		      "case %zu: another is trusted", i);
 	}
 	users = NULL;
@@ -141,7 +141,7 @@ static int step(const char *at, uid_t uid, mode_t mode, const char *name)
 	char what[] = "it";
 
 	looked_at[0] = '\0';
-	return check_step(what, at, &st, name, false);
+	return check_step(what, -1, at, &st, name, false);
 }
 
 static void steps(void)

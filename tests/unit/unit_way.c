@@ -9,24 +9,78 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <linux/magic.h>
+
 #include "ktap.h"
+#include "base/close_fd.h"
 #include "base/log.h"
+#include "base/trusted_dir.h"
 #include "naive.h"
 
 static int no_link; /* an error */
 
-static ssize_t given_readlink(const char *path, char *to, size_t n)
+static ssize_t given_readlinkat(int at, const char *path, char *to, size_t n)
 {
 	errno = no_link;
-	return no_link ? -1 : readlink(path, to, n);
+	return no_link ? -1 : readlinkat(at, path, to, n);
 }
 
-#define readlink given_readlink
+/* What belongs to another user, and a directory that is a file system of the kernel's, in which one has looked. */
+static ino_t his, kernels;
+static unsigned int magic = PROC_SUPER_MAGIC, looks;
+static int opens_not; /* what opening it once more fails with */
+
+static ino_t number_of(int fd)
+{
+	struct stat is;
+
+	return fstat(fd, &is) ? 0 : is.st_ino;
+}
+
+static int given_fstat(int fd, struct stat *is)
+{
+	int err = fstat(fd, is);
+
+	if (!err && is->st_ino == his)
+		is->st_uid = 4711;
+	return err;
+}
+
+static int given_fstatfs(int fd, struct statfs *fs)
+{
+	fs->f_type = fd == 7 || number_of(fd) == kernels ? magic : TMPFS_MAGIC;
+	return magic ? 0 : -1;
+}
+
+static int given_openat(int at, const char *name, int how)
+{
+	looks += kernels && number_of(at) == kernels;
+	return openat(at, name, how);
+}
+
+static int given_open(const char *path, int how)
+{
+	bool is_again = !strncmp(path, "/proc/self/fd/", 14);
+
+	if (how != (is_again ? O_RDONLY | O_CLOEXEC | O_NONBLOCK : O_PATH | O_DIRECTORY | O_CLOEXEC))
+		abort();
+	errno = opens_not;
+	return is_again && opens_not ? -1 : open(path, how);
+}
+
+#define readlinkat	      given_readlinkat
+#define fstat(fd, is)	      given_fstat(fd, is)
+#define fstatfs(fd, fs)	      given_fstatfs(fd, fs)
+#define openat(at, name, how) given_openat(at, name, how)
+#define open(path, how)	      given_open(path, how)
 #include "base/path_walk.c"
-#undef readlink
+#undef fstat
+#undef fstatfs
+#undef open
 
 static char root[200];
 
@@ -57,7 +111,7 @@ struct seen {
 	int stop; /* after so many */
 };
 
-static int on_step(void *arg, const char *directory, const struct stat *is, const char *name, bool last)
+static int on_step(void *arg, int at, const char *directory, const struct stat *is, const char *name, bool last)
 {
 	size_t length = strlen(root);
 	struct seen *seen = arg;
@@ -65,6 +119,7 @@ static int on_step(void *arg, const char *directory, const struct stat *is, cons
 
 	CHECK(!stat(directory, &now) && now.st_ino == is->st_ino && now.st_dev == is->st_dev, "%s: not what it is",
 	      directory);
+	CHECK(number_of(at) == is->st_ino, "%s: not its descriptor", directory);
 	snprintf(seen->end, sizeof(seen->end), "%s/%s", directory[1] ? directory : "", name);
 	if (!strncmp(directory, root, length))
 		snprintf(seen->steps + strlen(seen->steps), sizeof(seen->steps) - strlen(seen->steps), "%s%s:%s%s",
@@ -270,6 +325,155 @@ static void closed_above(void)
 	remove_tree();
 }
 
+/* --- Who leads there --- */
+
+static ino_t ino_of(const char *path)
+{
+	struct stat is;
+
+	return lstat(path, &is) ? 0 : is.st_ino;
+}
+
+static int nothing(void *arg, int at, const char *directory, const struct stat *is, const char *name, bool last)
+{
+	(void)arg, (void)at, (void)directory, (void)is, (void)name, (void)last;
+	return 0;
+}
+
+/* Refused before one has looked there; else as it is. */
+static void leads(const char *what, const char *path, bool theirs, bool refused)
+{
+	struct stat is;
+	int fd, err;
+
+	looks = 0;
+	err = way_look(path, true, &is) ?: way_walk(path, nothing, NULL);
+	fd = way_open(path, WAY_FILE, theirs);
+	if (refused && theirs) {
+		CHECK(err_is(fd, EXDEV), "%s: opened", what);
+	} else if (refused) {
+		CHECK(err_is(err, EXDEV) && err_is(fd, EXDEV) && !looks, "%s: %u looks, %d", what, looks, err);
+	} else {
+		CHECK(!err && fd >= 0 && looks && is.st_ino == ino_of("kernels/file"), "%s: %s", what,
+		      reason(err ?: fd));
+	}
+	close_fd(fd);
+}
+
+static void another_leads(void)
+{
+	char wanted[300];
+	struct stat is;
+	int err;
+
+	make_tree();
+	ENOUGH(!mkdir("kernels", 0755) && !mkdir("dir", 0755) && !close(creat("kernels/file", 0600)) &&
+	       !close(creat("dir/file", 0600)) && !symlink("../kernels/file", "dir/link") &&
+	       !symlink("kernels/file", "link") && !symlink("dir/link", "two") &&
+	       !symlink("../kernels", "dir/kernels"));
+	kernels = ino_of("kernels");
+	leads("by its name", "kernels/file", false, false);
+	leads("by links of ours", "two", false, false);
+	leads("as another file says", "kernels/file", true, true);
+	his = ino_of("dir");
+	leads("his directory", "dir/link", false, true);
+	leads("a directory from his", "dir/kernels/file", false, true);
+	leads("a link of ours into his directory", "two", false, true);
+	leads("up again from his directory", "dir/../kernels/file", false, false);
+	leads("past it", "link", false, false);
+	his = ino_of("link");
+	leads("his link", "link", false, true);
+	leads("beside it", "two", false, false);
+	his = ino_of("kernels/file");
+	leads("his file, by ours", "link", false, false);
+	his = 0;
+	for (mode_t others = 0020; others; others >>= 3) {
+		ENOUGH(!chmod("dir", 0755 | others));
+		leads("where others may write", "dir/link", false, true);
+		ENOUGH(!chmod("dir", 01755 | others));
+		leads("where they may not take away", "dir/link", false, false);
+		his = ino_of("dir/link");
+		leads("where they may not take away, his", "dir/link", false, true);
+		his = 0;
+	}
+	his = ino_of("link");
+	err = way_look("link", true, &is);
+	snprintf(wanted, sizeof(wanted), "another user's link leads to %s/kernels, where a look may last for ever",
+		 root);
+	CHECK(!strcmp(reason(err), wanted), "'%s'", reason(err));
+	CHECK(!way_look("link", false, &is) && S_ISLNK(is.st_mode), "the link itself may not be seen");
+	his = ino_of("dir");
+	CHECK(!way_look("dir/file", true, &is) && is.st_ino == ino_of("dir/file"), "what is his cannot be seen");
+	his = kernels = 0;
+	remove_tree();
+}
+
+static void of_the_kernel(void)
+{
+	static const unsigned int of_it[] = { PROC_SUPER_MAGIC, SYSFS_MAGIC,	    DEBUGFS_MAGIC,
+					      TRACEFS_MAGIC,	SECURITYFS_MAGIC,   AAFS_MAGIC,
+					      BPF_FS_MAGIC,	CGROUP_SUPER_MAGIC, CGROUP2_SUPER_MAGIC },
+				  others[] = { EXT4_SUPER_MAGIC, TMPFS_MAGIC, 0 };
+
+	for (size_t i = 0; i < sizeof(of_it) / sizeof(of_it[0]); i++) {
+		magic = of_it[i];
+		CHECK(way_is_of_the_kernel(7), "%x is not", magic);
+	}
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+		magic = others[i];
+		CHECK(!way_is_of_the_kernel(7), "%x is", magic);
+	}
+	magic = PROC_SUPER_MAGIC;
+}
+
+/* Only what it is to be. */
+static void opened(void)
+{
+	static const struct {
+		const char *path;
+		enum way_end end;
+		int error, again;
+		const char *why;
+	} each[] = {
+		{ "file", WAY_FILE, 0, 0, NULL },
+		{ "link", WAY_FILE, 0, 0, NULL },
+		{ "dir", WAY_DIRECTORY, 0, 0, NULL },
+		{ "dir/", WAY_DIRECTORY, 0, 0, NULL },
+		{ "none", WAY_FILE, ENOENT, 0, "No such file or directory" },
+		{ "dir", WAY_FILE, EISDIR, 0, "Is a directory" },
+		{ "file", WAY_DIRECTORY, ENOTDIR, 0, "Not a directory" },
+		{ "pipe", WAY_FILE, EINVAL, 0, "not a regular file" },
+		{ "/dev/null", WAY_FILE, EINVAL, 0, "not a regular file" },
+		{ "file", WAY_FILE, EACCES, EACCES, "Permission denied" },
+		{ "file", WAY_FILE, EIO, ENOENT, "Input/output error" },
+		{ "file", WAY_FILE, EAGAIN, EAGAIN,
+		  "another process holds it (a lease), and was told to let it go; try again" },
+	};
+	int before, after;
+
+	make_tree();
+	ENOUGH(!mkdir("dir", 0755) && !close(creat("file", 0600)) && !symlink("file", "link") && !mkfifo("pipe", 0600));
+	before = dup(0);
+	close(before);
+	for (size_t i = 0; i < sizeof(each) / sizeof(each[0]); i++) {
+		int fd;
+
+		opens_not = each[i].again;
+		fd = way_open(each[i].path, each[i].end, false);
+		opens_not = 0;
+		if (each[i].error)
+			CHECK(err_is(fd, each[i].error) && !strcmp(reason(fd), each[i].why), "%zu: %s", i,
+			      fd < 0 ? reason(fd) : "opened");
+		else
+			CHECK(fd >= 0 && !(fcntl(fd, F_GETFL) & O_PATH), "%zu: %s", i, reason(fd));
+		close_fd(fd);
+	}
+	after = dup(0);
+	close(after);
+	CHECK(before == after, "%d is open", before);
+	remove_tree();
+}
+
 int main(void)
 {
 	static const struct ktap_case cases[] = {
@@ -278,6 +482,9 @@ int main(void)
 		{ "from the root, and from nowhere", from_elsewhere },
 		{ "names and paths that are too long", long_ones },
 		{ "beneath a directory that is closed", closed_above },
+		{ "where another user leads", another_leads },
+		{ "files of the kernel", of_the_kernel },
+		{ "what is opened", opened },
 	};
 
 	return ktap_run(cases, sizeof(cases) / sizeof(*cases));

@@ -2,11 +2,19 @@
 #include "base/path_walk.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
+
+#include <linux/magic.h>
+
+#include "base/close_fd.h"
+#include "base/log.h"
+#include "base/trusted_dir.h"
 
 #define LINKS_MAX 40 /* as many as the kernel follows */
 
@@ -15,55 +23,116 @@ static int join(char to[PATH_MAX], const char *a, const char *b)
 	return (size_t)snprintf(to, PATH_MAX, "%s/%s", a, b) < PATH_MAX ? 0 : -ENAMETOOLONG;
 }
 
-/* Where we are, and what that is: without a mode where it is not known yet. */
+/* Where we are: by a descriptor, as its name may be another's by now. */
 struct place {
-	char at[PATH_MAX];
+	int fd;
+	char at[PATH_MAX]; /* "": the root */
 	struct stat is;
+	bool theirs; /* somebody else has a say in that */
 };
 
+static int go_to(struct place *here, int fd)
+{
+	close_fd(here->fd);
+	here->fd = fd;
+	return fd < 0 || fstat(fd, &here->is) ? -errno : 0;
+}
+
+static int go_from(struct place *here)
+{
+	return go_to(here, open(*here->at ? here->at : "/", O_PATH | O_DIRECTORY | O_CLOEXEC));
+}
+
+/* To ask for a directory mounts one that is mounted when it is asked for. */
+static int enter(int at, const char *name)
+{
+	int fd = openat(at, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	return fd < 0 && errno == ENOTDIR ? openat(at, name, O_PATH | O_NOFOLLOW | O_CLOEXEC) : fd;
+}
+
+bool way_is_of_the_kernel(int fd)
+{
+	static const unsigned int magics[] = { PROC_SUPER_MAGIC, SYSFS_MAGIC,	     DEBUGFS_MAGIC,
+					       TRACEFS_MAGIC,	 SECURITYFS_MAGIC,   AAFS_MAGIC,
+					       BPF_FS_MAGIC,	 CGROUP_SUPER_MAGIC, CGROUP2_SUPER_MAGIC };
+	struct statfs fs;
+
+	if (fstatfs(fd, &fs))
+		return false;
+	for (size_t i = 0; i < sizeof(magics) / sizeof(magics[0]); i++)
+		if ((unsigned int)fs.f_type == magics[i])
+			return true;
+	return false;
+}
+
+/* Where others may write, but not take away what is not theirs, only links of theirs lead astray. */
+static int may_look_up(struct place *here)
+{
+	mode_t others = here->is.st_mode & S_ISVTX ? 0 : here->is.st_mode & (S_IWGRP | S_IWOTH);
+
+	here->theirs = here->theirs || others || !trust_user(here->is.st_uid);
+	return here->theirs && way_is_of_the_kernel(here->fd)
+		       ? because(-EXDEV, "another user's link leads to %s, where a look may last for ever", here->at)
+		       : 0;
+}
+
 /* Looks up `name` there: goes to it, or, where it is a link, puts its target in front of `left` into `rest`. */
-static int look_up(struct place *here, const char *name, const char *left, char rest[PATH_MAX], int *links)
+static int look_up(struct place *here, const char *name, const char *left, char rest[PATH_MAX], int *links, bool follow)
 {
 	char whole[PATH_MAX], target[PATH_MAX];
-	int err = join(whole, here->at, name);
+	int err = join(whole, here->at, name), fd = err ? -1 : enter(here->fd, name);
 	struct stat is;
 	ssize_t length;
 
-	if (err || lstat(whole, &is))
+	if (fd < 0)
 		return err ?: -errno;
-	if (!S_ISLNK(is.st_mode)) {
+	if (fstat(fd, &is) || !S_ISLNK(is.st_mode) || (!follow && !*left)) {
 		strcpy(here->at, whole);
-		here->is = is;
 		memmove(rest, left, strlen(left) + 1);
-		return 0;
+		return go_to(here, fd);
 	}
-	length = readlink(whole, target, sizeof(target) - 1);
-	if (length < 0)
-		return -errno;
-	if (++*links > LINKS_MAX)
-		return -ELOOP;
+	length = readlinkat(fd, "", target, sizeof(target) - 1);
+	err = length < 0 ? -errno : 0;
+	close(fd);
+	if (!err && ++*links > LINKS_MAX)
+		err = -ELOOP;
+	if (err)
+		return err;
+	here->theirs = here->theirs || !trust_user(is.st_uid);
 	target[length] = '\0';
-	if (*target == '/')
-		*here = (struct place){ 0 };
 	err = join(whole, target, left);
-	if (!err)
-		strcpy(rest, whole);
-	return err;
+	if (err)
+		return err;
+	strcpy(rest, whole);
+	if (*target != '/')
+		return 0;
+	*here->at = '\0';
+	return go_from(here);
 }
 
-int way_walk(const char *path, way_step *step, void *arg)
+static int go_up(struct place *here)
+{
+	if (!*here->at)
+		return 0;
+	*strrchr(here->at, '/') = '\0';
+	return go_to(here, openat(here->fd, "..", O_PATH | O_DIRECTORY | O_CLOEXEC));
+}
+
+/* To the end, of which there is the descriptor then. */
+static int walk(struct place *here, const char *path, bool follow, way_step *step, void *arg)
 {
 	char rest[PATH_MAX], name[NAME_MAX + 1];
-	struct place here = { 0 };
-	int links = 0, err = 0;
+	int links = 0, err;
 
-	if (*path != '/' && !getcwd(here.at, sizeof(here.at)))
+	if (*path != '/' && !getcwd(here->at, sizeof(here->at)))
 		return -errno;
-	if (!strcmp(here.at, "/"))
-		*here.at = '\0';
+	if (!strcmp(here->at, "/"))
+		*here->at = '\0';
 	if (strlen(path) >= sizeof(rest))
 		return -ENAMETOOLONG;
 	strcpy(rest, path);
+	err = go_from(here);
 	while (!err) {
 		const char *begin = rest + strspn(rest, "/");
 		size_t length = strcspn(begin, "/");
@@ -76,20 +145,62 @@ int way_walk(const char *path, way_step *step, void *arg)
 		memcpy(name, begin, length);
 		name[length] = '\0';
 		if (!strcmp(name, ".") || !strcmp(name, "..")) {
-			if (here.is.st_mode && !S_ISDIR(here.is.st_mode))
+			if (!S_ISDIR(here->is.st_mode))
 				return -ENOTDIR;
-			if (name[1] && *here.at) {
-				*strrchr(here.at, '/') = '\0';
-				here.is.st_mode = 0;
-			}
+			err = name[1] ? go_up(here) : 0;
 			memmove(rest, left, strlen(left) + 1);
 			continue;
 		}
-		if (!here.is.st_mode && stat(*here.at ? here.at : "/", &here.is))
-			return -errno;
-		err = step(arg, *here.at ? here.at : "/", &here.is, name, !*left);
+		err = may_look_up(here)
+			      ?: step ? step(arg, here->fd, *here->at ? here->at : "/", &here->is, name, !*left)
+				      : 0;
 		if (!err)
-			err = look_up(&here, name, left, rest, &links);
+			err = look_up(here, name, left, rest, &links, follow);
 	}
 	return err;
+}
+
+const char *fd_path(char path[FD_PATH_MAX], int fd)
+{
+	snprintf(path, FD_PATH_MAX, "/proc/self/fd/%d", fd);
+	return path;
+}
+
+int way_walk(const char *path, way_step *step, void *arg)
+{
+	struct place here = { .fd = -1 };
+	int err = walk(&here, path, true, step, arg);
+
+	close_fd(here.fd);
+	return err;
+}
+
+int way_look(const char *path, bool follow, struct stat *is)
+{
+	struct place here = { .fd = -1 };
+	int err = walk(&here, path, follow, NULL, NULL);
+
+	*is = here.is;
+	close_fd(here.fd);
+	return err;
+}
+
+int way_open(const char *path, enum way_end end, bool theirs)
+{
+	struct place here = { .fd = -1, .theirs = theirs };
+	int err = walk(&here, path, true, NULL, NULL), fd = -1;
+	char again[FD_PATH_MAX];
+
+	if (!err && end == WAY_DIRECTORY && !S_ISDIR(here.is.st_mode))
+		err = -ENOTDIR;
+	else if (!err && end == WAY_FILE && !S_ISREG(here.is.st_mode))
+		err = S_ISDIR(here.is.st_mode) ? -EISDIR : because(-EINVAL, "not a regular file");
+	if (!err) {
+		fd = open(fd_path(again, here.fd), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+		err = fd >= 0 ? 0 : errno == ENOENT ? -EIO : -errno; /* there is no /proc */
+	}
+	if (err_is(err, EAGAIN))
+		err = because(err, "another process holds it (a lease), and was told to let it go; try again");
+	close_fd(here.fd);
+	return err ?: fd;
 }

@@ -16,15 +16,16 @@
 #include "base/path_walk.h"
 
 /* Under /proc another process finds another file by the same name. */
-static int is_own(void *arg, const char *directory, const struct stat *is, const char *name, bool last)
+static int is_own(void *arg, int at, const char *directory, const struct stat *is, const char *name, bool last)
 {
 	struct statfs fs;
 
 	(void)arg;
+	(void)directory;
 	(void)is;
 	(void)name;
 	(void)last;
-	return !statfs(directory, &fs) && fs.f_type == PROC_SUPER_MAGIC ? -EXDEV : 0;
+	return !fstatfs(at, &fs) && fs.f_type == PROC_SUPER_MAGIC ? -EXDEV : 0;
 }
 
 int source_locate(char absolute[PATH_MAX], const char *path)
@@ -43,7 +44,7 @@ int source_locate(char absolute[PATH_MAX], const char *path)
 		strcat(absolute, "/");
 	strcat(absolute, path);
 	err = way_walk(absolute, is_own, NULL);
-	return err ? because(err, "%s: %s", path, errno_text(err)) : 0;
+	return err ? because(err, "%s: %s", path, reason(err)) : 0;
 }
 
 /* Renaming an old file into place updates its change time. Devices get new numbers at every boot: left out. */
@@ -57,9 +58,10 @@ void source_stamp(char stamp[SOURCE_STAMP_MAX], const struct stat *st)
 int source_look(char stamp[SOURCE_STAMP_MAX], const char *path)
 {
 	struct stat st;
+	int err = way_look(path, true, &st);
 
-	if (stat(path, &st))
-		return because(-errno, "%s: %s", path, strerror(errno));
+	if (err)
+		return because(err, "%s: %s", path, reason(err));
 	source_stamp(stamp, &st);
 	return 0;
 }
@@ -69,10 +71,11 @@ struct way {
 	uid_t owner;
 };
 
-static int may_enter(void *arg, const char *directory, const struct stat *is, const char *name, bool last)
+static int may_enter(void *arg, int at, const char *directory, const struct stat *is, const char *name, bool last)
 {
 	struct way *way = arg;
 
+	(void)at;
 	(void)directory;
 	(void)name;
 	(void)last;
@@ -101,31 +104,11 @@ bool source_is_hidden(int fd, const char *absolute)
 	return !way.open && (strcmp(real, absolute) != 0 || way.owner != st.st_uid);
 }
 
-bool source_is_of_the_kernel(int fd)
-{
-	static const unsigned int magics[] = { PROC_SUPER_MAGIC, SYSFS_MAGIC,	     DEBUGFS_MAGIC,
-					       TRACEFS_MAGIC,	 SECURITYFS_MAGIC,   AAFS_MAGIC,
-					       BPF_FS_MAGIC,	 CGROUP_SUPER_MAGIC, CGROUP2_SUPER_MAGIC };
-	struct statfs fs;
-
-	if (fstatfs(fd, &fs))
-		return false;
-	for (size_t i = 0; i < sizeof(magics) / sizeof(magics[0]); i++)
-		if ((unsigned int)fs.f_type == magics[i])
-			return true;
-	return false;
-}
-
 bool source_is_written(const char *path)
 {
+	int fd = way_open(path, WAY_FILE, false);
 	bool written = false;
-	struct stat st;
-	int fd;
 
-	/* Opening a device or a pipe can have an effect. */
-	if (stat(path, &st) || !S_ISREG(st.st_mode))
-		return false;
-	fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	if (fd < 0)
 		return false;
 	/* A lease is granted only while no process has the file open for writing; one that arrives is held back. */
@@ -141,7 +124,7 @@ bool source_is_written(const char *path)
 bool source_is_young(const char *path, long seconds)
 {
 	struct stat st;
-	time_t age = stat(path, &st) ? seconds : time(NULL) - st.st_mtime;
+	time_t age = way_look(path, true, &st) ? seconds : time(NULL) - st.st_mtime;
 
 	return age < seconds && age > -seconds; /* a time far in the future is of another clock */
 }

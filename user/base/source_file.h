@@ -19,8 +19,6 @@ int source_look(char stamp[SOURCE_STAMP_MAX], const char *path);
  * its lines are not to be shown. Not so of one that everybody may read, by its mode and those of all directories above.
  */
 bool source_is_hidden(int fd, const char *absolute);
-/* Is that file no file on a disk, but the kernel's, which may have its reader wait for ever, as /proc/kmsg does? */
-bool source_is_of_the_kernel(int fd);
 /* Does a process have the file open for writing? The kernel answers only the file's owner: for others it is false. */
 bool source_is_written(const char *path);
 /* Was it written a moment ago? Its writer may not be done yet. */

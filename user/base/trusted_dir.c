@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -34,14 +33,14 @@ static bool is_unknown(uid_t uid)
 	return map && !known;
 }
 
-static bool is_trusted(uid_t uid)
+bool trust_user(uid_t uid)
 {
 	return !uid || uid == geteuid() || is_unknown(uid);
 }
 
 static int check_owner(const char *path, const struct stat *is, const char *what)
 {
-	if (!is_trusted(is->st_uid))
+	if (!trust_user(is->st_uid))
 		return because(-EPERM, "%s belongs to user %u, who could change %s; chown root", path,
 			       (unsigned int)is->st_uid, what);
 	return 0;
@@ -54,12 +53,13 @@ static bool others_write(const struct stat *is)
 }
 
 /* A directory on the way. Where others may write, but not take away what is not theirs, the name decides. */
-static int check_step(void *what, const char *directory, const struct stat *is, const char *name, bool last)
+static int check_step(void *what, int at, const char *directory, const struct stat *is, const char *name, bool last)
 {
 	char path[PATH_MAX];
 	struct stat next;
 	int err = check_owner(directory, is, what);
 
+	(void)at;
 	(void)last;
 	if (err || !others_write(is))
 		return err;

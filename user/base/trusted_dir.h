@@ -7,6 +7,11 @@
 #ifndef BASE_TRUSTED_DIR_H
 #define BASE_TRUSTED_DIR_H
 
+#include <stdbool.h>
+#include <sys/types.h>
+
+/* Root, whom we run as, or, in a user namespace, a user of outside. */
+bool trust_user(uid_t uid);
 int trust_directory(const char *path);
 /* what: what others could change with it, as in "what the service does". */
 int trust_file(const char *path, const char *what);

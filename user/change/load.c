@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/close_fd.h"
 #include "base/compress.h"
+#include "base/path_walk.h"
 #include "base/span.h"
 #include "base/stdin.h"
 #include "base/words.h"
@@ -56,6 +57,16 @@ static bool wants_file(const struct load *l)
 	return l->options->if_changed || l->context->line;
 }
 
+static int open_path(const struct load *l, bool input)
+{
+	int fd;
+
+	if (!input && wants_file(l))
+		return way_open(l->path, WAY_FILE, false);
+	fd = input ? dup(STDIN_FILENO) : open(l->path, O_RDONLY | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
 /* Opened once, so that the text that is kept is the text that was read. */
 static int open_file(struct load *l)
 {
@@ -64,18 +75,17 @@ static int open_file(struct load *l)
 	unsigned int bits;
 	struct addr addr;
 	struct stat st;
-	int fd = input ? dup(STDIN_FILENO) : open(l->path, O_RDONLY | O_CLOEXEC | (wants_file(l) ? O_NONBLOCK : 0));
+	int fd = open_path(l, input);
 
 	if (input)
 		l->path = "standard input";
-	if (fd < 0 || fstat(fd, &st)) {
+	if (fd < 0) {
+		l->text = fd;
+	} else if (fstat(fd, &st)) {
 		l->text = -errno;
 	} else if (S_ISDIR(st.st_mode)) {
 		l->text = -EISDIR;
-	} else if (wants_file(l) && !input && !S_ISREG(st.st_mode)) {
-		l->text = -EINVAL;
-		why = "not a regular file";
-	} else if (wants_file(l) && !input && source_is_of_the_kernel(fd)) {
+	} else if (wants_file(l) && !input && way_is_of_the_kernel(fd)) {
 		l->text = -EINVAL;
 		why = "a file of the kernel's, as in /proc, not one on a disk";
 	} else if (S_ISREG(st.st_mode) && !input && !l->options->feed.key) {
@@ -88,9 +98,7 @@ static int open_file(struct load *l)
 		l->text = standard_keep(fd);
 	}
 	close_fd(fd);
-	if (!why && err_is(l->text, EAGAIN))
-		why = "another process holds it (a lease), and was told to let it go; try again";
-	else if (!why && err_is(l->text, ENOENT) && !strncmp(l->path, "file://", 7))
+	if (!why && err_is(l->text, ENOENT) && !strncmp(l->path, "file://", 7))
 		why = "a file is named by its path alone, without file://";
 	else if (!why && err_is(l->text, ENOENT) && strstr(l->path, "://"))
 		why = "neither a file nor a URL that can be fetched: https:// is";

@@ -13,6 +13,7 @@
 #include "base/close_fd.h"
 #include "base/errand.h"
 #include "base/log.h"
+#include "base/path_walk.h"
 #include "change/own_internal.h"
 #include "change/own_scan.h"
 
@@ -98,48 +99,39 @@ static const char root_servers[] =
 
 /*
  * Without the file nothing of it is used. One that cannot be read is no reason to refuse every ban: whose directory it
- * is in, as the user's of a resolver, may bring that about, by a socket in its place or a lease of it. That is said.
- * But what we are short of ourselves passes.
+ * is in, as the user's of a resolver, may bring that about, by a socket in its place, a link into /proc or a lease of
+ * it. What is no file says nothing; the others are said. But what we are short of ourselves passes.
  */
-static void missing(struct learned *l, const char *path)
+static void missing(struct learned *l, const char *path, int err)
 {
+	static const int usual[] = { ENOENT, EACCES, ENOTDIR, ELOOP, EISDIR, EINVAL };
 	static bool said;
 
-	if (errand.here && errno == EACCES && !l->err)
+	if (errand.here && err_is(err, EACCES) && !l->err)
 		l->err = errand_decline("a file may not be read here");
-	if (errno == ENOENT || errno == EACCES || errno == ENOTDIR || errno == ELOOP || l->err)
-		return;
-	if (errno == EMFILE || errno == ENFILE || errno == ENOMEM) {
-		l->err = because(-errno, "%s: %s, so the guard rails do not know what this machine needs", path,
-				 strerror(errno));
+	for (size_t i = 0; i < sizeof(usual) / sizeof(usual[0]); i++)
+		if (l->err || err_is(err, usual[i]))
+			return;
+	if (err_is(err, EMFILE) || err_is(err, ENFILE) || err_is(err, ENOMEM)) {
+		l->err = because(err, "%s: %s, so the guard rails do not know what this machine needs", path,
+				 errno_text(err));
 		return;
 	}
 	if (!said)
-		warn("not all that this machine needs may be known: %s: %s", path, strerror(errno));
+		warn("not all that this machine needs may be known: %s: %s", path, reason(err));
 	said = true;
 }
 
-/* To open a device may do something, and what is no file says nothing. In between it may become another. */
-static int open_file(const char *path)
+/* What another file names may be the word of whoever writes to that. */
+static int open_file(const struct source *source, const char *path)
 {
-	char again[sizeof("/proc/self/fd/") + 3 * sizeof(int)];
-	int at = open(path, O_PATH | O_CLOEXEC), fd, err;
-	struct stat is;
+	int fd;
 
-	if (at < 0)
-		return -1;
-	if (fstat(at, &is) || !S_ISREG(is.st_mode)) {
-		close(at);
-		errno = ENOENT;
-		return -1;
-	}
-	snprintf(again, sizeof(again), "/proc/self/fd/%d", at);
-	/* Somebody's lease of it must not make us wait. */
-	fd = open(again, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	err = errno;
-	close(at);
-	errno = err == ENOENT ? EIO : err; /* there is no /proc */
-	return fd;
+	/* Of sessions, which are root's, there may be many. */
+	if (source->format != OWN_SESSION)
+		return way_open(path, WAY_FILE, !source->path);
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	return fd < 0 ? -errno : fd;
 }
 
 struct text {
@@ -178,8 +170,7 @@ static void read_named(struct learned *l, const char *at, const char *end, long 
 
 static void read_file(struct learned *l, const struct source *source, const char *path, long long now)
 {
-	/* Of sessions, which are root's, there may be many. */
-	int fd = source->format == OWN_SESSION ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : open_file(path);
+	int fd = open_file(source, path);
 	/* One that names another is read on behind that. */
 	static char texts[2][TEXT_MAX], lease[OWN_LEASE_TEXT_MAX];
 	char *text = texts[source->format == OWN_DNSMASQ];
@@ -192,7 +183,7 @@ static void read_file(struct learned *l, const struct source *source, const char
 	else if (got >= 0)
 		own_scan(source->format, text, (size_t)got, now, found, &from);
 	else
-		missing(l, path);
+		missing(l, path, fd < 0 ? fd : -errno);
 	close_fd(fd);
 	if (got >= 0 && begins_at_root(source->format))
 		own_scan(OWN_RESOLV, root_servers, sizeof(root_servers) - 1, now, found_root, &from);
@@ -241,11 +232,13 @@ static void read_directory(struct learned *l, const struct source *source, long 
 {
 	char path[NAME_MAX + 64];
 	struct dirent *entry;
-	int files = 0;
-	DIR *dir = opendir(source->path);
+	int files = 0, fd = way_open(source->path, WAY_DIRECTORY, false);
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
 
-	if (!dir)
-		missing(l, source->path);
+	if (!dir) {
+		missing(l, source->path, fd < 0 ? fd : -errno);
+		close_fd(fd);
+	}
 	while (dir && (entry = readdir(dir))) {
 		if (!is_read(entry->d_name, source->ending))
 			continue;

@@ -110,14 +110,16 @@ struct file {
 };
 
 /* Watched before it is looked up: if another file takes the name in between, that is reported. */
-static int on_step(void *arg, const char *directory, const struct stat *is, const char *name, bool last)
+static int on_step(void *arg, int at, const char *directory, const struct stat *is, const char *name, bool last)
 {
 	const struct file *file = arg;
 	struct entry e = { .number = file->number, .last = last, .gone = file->gone };
+	char path[FD_PATH_MAX];
 	int err;
 
 	(void)is;
-	e.watch = inotify_add_watch(file->watch->fd, directory,
+	/* Its name may be another's by now. */
+	e.watch = inotify_add_watch(file->watch->fd, fd_path(path, at),
 				    IN_MOVED_TO | IN_CREATE | IN_ONLYDIR | IN_MASK_ADD | (last ? IN_CLOSE_WRITE : 0) |
 					    (file->gone ? IN_GONE : 0));
 	/* A directory on the way may be unreadable; only for the file's own directory is that an error. */
@@ -139,8 +141,8 @@ int file_watch_add(struct file_watch *f, const char *path, size_t number, bool g
 			       err_is(f->err, EMFILE) ? " (fs.inotify.max_user_instances?)" : "");
 	err = way_walk(path, on_step, &file);
 
-	/* A file that is missing is reported when it comes: the path is watched as far as it exists. */
-	return err_is(err, ENOENT) || err_is(err, ENOTDIR) || err_is(err, ELOOP) ? 0 : err;
+	/* A file that is missing is reported when it comes: the path is watched as far as it leads to one. */
+	return err_is(err, ENOENT) || err_is(err, ENOTDIR) || err_is(err, ELOOP) || err_is(err, EXDEV) ? 0 : err;
 }
 
 void file_watch_end(struct file_watch *f)
@@ -160,7 +162,7 @@ static bool made_whole(const struct entry *e)
 {
 	struct stat st;
 
-	return !e->last || (!lstat(e->path, &st) && (S_ISLNK(st.st_mode) || st.st_nlink > 1));
+	return !e->last || (!way_look(e->path, false, &st) && (S_ISLNK(st.st_mode) || st.st_nlink > 1));
 }
 
 static bool means(const struct entry *e, const struct inotify_event *event)

@@ -9,18 +9,19 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/log.h"
+#include "base/path_walk.h"
 #include "base/state_path.h"
+#include "base/words.h"
 #include "change/feed.h"
 #include "observe/lines_down.h"
 #include "service/config.h"
 #include "service/file_watch.h"
 #include "service/jobs.h"
 #include "service/retry.h"
-#include "base/log.h"
 #include "sets/networks.h"
 #include "state/failed.h"
 #include "state/sources.h"
-#include "base/words.h"
 
 /* The files of one download come together: look once. */
 #define SETTLE_MS 200
@@ -158,6 +159,7 @@ static void is_untold(struct reload *r, const struct context *context, int err)
 static void follow_files(struct reload *r, const struct config *config, const struct jobs *jobs)
 {
 	char lock[STATE_PATH_MAX], text[LIST_NAME_MAX + 8];
+	struct stat is;
 	int err;
 
 	file_watch_begin(r->watch);
@@ -168,7 +170,7 @@ static void follow_files(struct reload *r, const struct config *config, const st
 
 		err = file_watch_add(r->watch, list->path, i, false);
 		/* What may not even be seen is_due() says. */
-		if (err && !list->warned && !r->untold && !access(list->path, F_OK))
+		if (err && !list->warned && !r->untold && !way_look(list->path, true, &is))
 			warn("%s: %s; a new version is noticed a minute or two later", what(list, text), reason(err));
 		list->warned = err && !r->untold;
 	}
@@ -401,11 +403,12 @@ static bool is_due(const struct context *context, struct followed *list, bool lo
 	 * The unit keeps the service out of home directories, where a list may lie that was loaded by hand. A link that
 	 * leads nowhere fails as one that leads to no list: nobody learns by it what there is.
 	 */
-	denied = err_is(err, EACCES) || (err && !lstat(list->path, &link) && S_ISLNK(link.st_mode));
+	denied = err_is(err, EACCES) || (err && !way_look(list->path, false, &link) && S_ISLNK(link.st_mode));
 	if (denied && !list->denied)
 		warn("%s: %s; its new versions are not loaded: %s", what(list, text), reason(err),
-		     err_is(err, EACCES) ? "put it elsewhere, or name it in the config file"
-					 : "the link leads nowhere");
+		     err_is(err, EACCES)  ? "put it elsewhere, or name it in the config file"
+		     : err_is(err, EXDEV) ? "put the file itself there"
+					  : "the link leads nowhere");
 	if (denied && *list->list)
 		list_failed(context, list->list, reason(err));
 	else if (list->denied && (err || in_force) && *list->list)

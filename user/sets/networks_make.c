@@ -14,6 +14,7 @@
 #include "base/memory.h"
 #include "base/new_file.h"
 #include "base/out.h"
+#include "base/path_walk.h"
 #include "base/source_file.h"
 #include "base/state_path.h"
 #include "sets/networks_file.h"
@@ -342,18 +343,9 @@ static int write_file(struct maker *m, const char *path, const struct networks_s
 /* Whoever may write to it has nobody wait, by a pipe in its place or a lease. */
 static int open_table(const char *table)
 {
-	int fd = open(table, O_RDONLY | O_CLOEXEC | O_NONBLOCK), err = fd < 0 ? -errno : 0;
-	const char *why = err ? errno_text(err) : NULL;
-	struct stat st;
+	int fd = way_open(table, WAY_FILE, false);
 
-	if (err_is(err, EAGAIN))
-		why = "another process holds it (a lease), and was told to let it go; try again";
-	else if (!err && (fstat(fd, &st) || !S_ISREG(st.st_mode)))
-		why = "not a regular file";
-	if (!why)
-		return fd;
-	close_fd(fd);
-	return because(err ?: -EINVAL, "%s: %s", table, why);
+	return fd < 0 ? because(fd, "%s: %s", table, reason(fd)) : fd;
 }
 
 int networks_make(const char *state, const char *table, struct networks_source *source)
