@@ -57,7 +57,7 @@ inline_never int read_bare(struct __sk_buff *ctx, __u64 at, void *to, __u64 byte
 {
 	/* The compiler knows it, and the verifier does not. */
 	KEEP(bytes, to);
-	if (!bytes || bytes > SAMPLE_BYTES - sizeof(struct ethernet))
+	if (bytes < sizeof(__u16) || bytes > SAMPLE_BYTES - sizeof(struct ethernet))
 		return -1;
 	at &= 0x7fff;
 	return READ_BEHIND(ctx, at, to, bytes) &&
