@@ -58,6 +58,25 @@ reads_no_file_of_the_kernel() {
 	bloom load list file --if-changed
 }
 
+# To open one may do something, as a watchdog's timer begins. What leads on by no name is one's own, as is a pipe.
+opens_no_device_that_another_leads_to() {
+	mkdir his
+	ln -s /dev/null his/link
+	chown 65534 his
+	for verb in "load list" plan; do
+		# shellcheck disable=SC2086 # words
+		refused "his/link: " $verb his/link
+	done
+	echo 45.0.0.1 >his/file
+	bloom load list his/file
+	echo 45.0.0.2 | bloom load list /dev/stdin --force
+	bloom load list <(echo 45.0.0.3) --force
+	mkfifo his/pipe
+	echo 45.0.0.4 >his/pipe &
+	bloom load list his/pipe --force
+	verdicts 45.0.0.4=drop 45.0.0.3=pass
+}
+
 # Terabytes of them cost who makes them nothing. In a frame of zstd zeros are blocks of nothing.
 ends_where_a_file_has_holes() {
 	local kind nothing="damaged: more than 4 MiB of it unpack to nothing"
@@ -897,7 +916,7 @@ leaves_nothing_behind() {
 	verdicts 192.0.2.1=drop
 }
 
-run_cases takes_rows undoes_nothing leaves_nothing_behind takes_the_state_away shows_one_list shows_what_was_refused one_kind wide_exceptions asks_before_it_guesses leaves_bogons_out hides_what_a_link_led_to reads_no_file_of_the_kernel ends_where_a_file_has_holes ends_with_what_has_no_end refuses_own_addresses knows_all_gateways refuses_big_changes refuses_wide_lists refuses_more_let_through \
+run_cases takes_rows undoes_nothing leaves_nothing_behind takes_the_state_away shows_one_list shows_what_was_refused one_kind wide_exceptions asks_before_it_guesses leaves_bogons_out hides_what_a_link_led_to reads_no_file_of_the_kernel opens_no_device_that_another_leads_to ends_where_a_file_has_holes ends_with_what_has_no_end refuses_own_addresses knows_all_gateways refuses_big_changes refuses_wide_lists refuses_more_let_through \
 	refuses_slow_poison grants_no_more_than_was_asked dry_run_changes_nothing skips_damaged_lines shadow_only_counts counts_by_list explains_every_list exceptions_without_a_roster goes_back_unconfirmed \
 	goes_back_late goes_back_by_its_own_clock goes_back_into_little_memory goes_back_without_a_build \
 	goes_back_at_the_second_try

@@ -123,12 +123,11 @@ static int text_fd(void)
 	return fd;
 }
 
-static int given_open(const char *path, int flags)
+static int given_named(const char *path)
 {
-	int err = step("open %s%s", path, flags == (O_RDONLY | O_CLOEXEC) ? "" : ", otherwise");
+	int err = step("open %s", path);
 
-	errno = content ? error_number(err) : ENOENT;
-	return content && !err ? text_fd() : -1;
+	return !content ? -ENOENT : err ? -error_number(err) : text_fd();
 }
 
 static int given_way(const char *path, enum way_end end, bool theirs)
@@ -619,7 +618,6 @@ static void given_catalog_free(struct catalog *catalog)
 	(void)catalog;
 }
 
-#define open		      given_open
 #define dup(fd)		      text_fd()
 #define fstat		      given_fstat
 #define source_is_hidden      given_hidden
@@ -627,6 +625,7 @@ static void given_catalog_free(struct catalog *catalog)
 #define source_locate	      given_locate
 #define source_stamp	      given_stamp
 #define way_open	      given_way
+#define way_open_named	      given_named
 #define way_is_of_the_kernel  given_of_the_kernel
 #define source_is_loaded      given_is_loaded
 #define source_is_written     given_is_written

@@ -33,6 +33,7 @@ static ssize_t given_readlinkat(int at, const char *path, char *to, size_t n)
 static ino_t his, kernels;
 static unsigned int magic = PROC_SUPER_MAGIC, looks;
 static int opens_not; /* what opening it once more fails with */
+static unsigned int opens_again;
 
 static ino_t number_of(int fd)
 {
@@ -66,8 +67,13 @@ static int given_open(const char *path, int how)
 {
 	bool is_again = !strncmp(path, "/proc/self/fd/", 14);
 
-	if (how != (is_again ? O_RDONLY | O_CLOEXEC | O_NONBLOCK : O_PATH | O_DIRECTORY | O_CLOEXEC))
+	bool named = how & O_NOCTTY;
+
+	if (how != (named      ? O_RDONLY | O_CLOEXEC | O_NOCTTY
+		    : is_again ? O_RDONLY | O_CLOEXEC | O_NONBLOCK
+			       : O_PATH | O_DIRECTORY | O_CLOEXEC))
 		abort();
+	opens_again += is_again;
 	errno = opens_not;
 	return is_again && opens_not ? -1 : open(path, how);
 }
@@ -474,6 +480,57 @@ static void opened(void)
 	remove_tree();
 }
 
+/* What a command line names, by a way of root's alone and by one of another user's. */
+static void opened_by_name(void)
+{
+	static const struct {
+		const char *path;
+		int error, error_led;
+	} each
+		[] = {
+			{ "dir/file", 0, 0 },
+			{ "dir/pipe", 0, 0 },
+			{ "dir/device", 0, EPERM },
+			{ "dir", 0, 0 },
+			{ "dir/none", ENOENT, ENOENT },
+			{ "/dev/null", 0, 0 },
+			{ "dir/descriptor", 0, ENOENT }, /* by no name: only the kernel follows */
+		};
+	struct stat is;
+	int pipes[2], writer;
+	char link[64];
+
+	make_tree();
+	ENOUGH(!mkdir("dir", 0755) && !close(creat("dir/file", 0600)) && !mkfifo("dir/pipe", 0600) &&
+	       !symlink("/dev/null", "dir/device") && !pipe(pipes) && !stat("dir", &is));
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", pipes[0]);
+	ENOUGH(!symlink(link, "dir/descriptor"));
+	/* A writer is there. */
+	writer = (open)("dir/pipe", O_RDWR);
+	magic = TMPFS_MAGIC;
+
+	for (int led = 0; led < 2; led++) {
+		his = led ? is.st_ino : 0;
+		for (size_t i = 0; i < sizeof(each) / sizeof(each[0]); i++) {
+			int wanted = led ? each[i].error_led : each[i].error, fd;
+
+			opens_again = 0;
+			fd = way_open_named(each[i].path);
+			CHECK(wanted ? err_is(fd, wanted) : fd >= 0 && !(fcntl(fd, F_GETFL) & O_PATH), "%s%s: %s",
+			      each[i].path, led ? ", another user's" : "", fd < 0 ? reason(fd) : "opened");
+			CHECK(fd < 0 || opens_again == (unsigned int)(led && !strncmp(each[i].path, "dir/", 4)),
+			      "%s: it is looked up once more", each[i].path);
+			close_fd(fd);
+		}
+	}
+	his = 0;
+	magic = PROC_SUPER_MAGIC;
+	close(writer);
+	close(pipes[0]);
+	close(pipes[1]);
+	remove_tree();
+}
+
 int main(void)
 {
 	static const struct ktap_case cases[] = {
@@ -485,6 +542,7 @@ int main(void)
 		{ "where another user leads", another_leads },
 		{ "files of the kernel", of_the_kernel },
 		{ "what is opened", opened },
+		{ "what is opened by its name", opened_by_name },
 	};
 
 	return ktap_run(cases, sizeof(cases) / sizeof(*cases));

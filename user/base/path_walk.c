@@ -204,3 +204,20 @@ int way_open(const char *path, enum way_end end, bool theirs)
 	close_fd(here.fd);
 	return err ?: fd;
 }
+
+int way_open_named(const char *path)
+{
+	struct place here = { .fd = -1 };
+	int err = walk(&here, path, true, NULL, NULL), fd;
+	char again[FD_PATH_MAX];
+
+	/* What leads on by no name, as /dev/stdin does, only the kernel follows. */
+	if (!here.theirs)
+		err = 0;
+	else if (!err && (S_ISCHR(here.is.st_mode) || S_ISBLK(here.is.st_mode)))
+		err = because(-EPERM, "another user's link leads to a device");
+	fd = err ? -1 : open(here.theirs ? fd_path(again, here.fd) : path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	err = err ?: fd < 0 ? -errno : 0;
+	close_fd(here.fd);
+	return err ?: fd;
+}

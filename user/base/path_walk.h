@@ -28,6 +28,12 @@ int way_look(const char *path, bool follow, struct stat *is);
 enum way_end { WAY_FILE, WAY_DIRECTORY };
 int way_open(const char *path, enum way_end end, bool theirs);
 
+/*
+ * A descriptor of what a command line names, whatever it is, to read; a pipe's writer is waited for. But nobody else's
+ * link or directory leads to a device, which may do something when it is opened, as a watchdog does (-EPERM).
+ */
+int way_open_named(const char *path);
+
 /* By which a descriptor of O_PATH is opened, whatever is called so by now. */
 #define FD_PATH_MAX (sizeof("/proc/self/fd/") + 3 * sizeof(int))
 const char *fd_path(char path[FD_PATH_MAX], int fd);

@@ -59,12 +59,11 @@ static bool wants_file(const struct load *l)
 
 static int open_path(const struct load *l, bool input)
 {
-	int fd;
+	int fd = input		 ? dup(STDIN_FILENO)
+		 : wants_file(l) ? way_open(l->path, WAY_FILE, false)
+				 : way_open_named(l->path);
 
-	if (!input && wants_file(l))
-		return way_open(l->path, WAY_FILE, false);
-	fd = input ? dup(STDIN_FILENO) : open(l->path, O_RDONLY | O_CLOEXEC);
-	return fd < 0 ? -errno : fd;
+	return fd < 0 && input ? -errno : fd;
 }
 
 /* Opened once, so that the text that is kept is the text that was read. */

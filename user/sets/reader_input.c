@@ -12,6 +12,7 @@
 #include <zlib.h>
 #include <zstd.h>
 
+#include "base/path_walk.h"
 #include "base/compress.h"
 #include "base/list_most.h"
 #include "base/log.h"
@@ -107,9 +108,9 @@ int input_open(struct input **input, const char *path, const char **reason)
 	*reason = strerror(ENOMEM);
 	if (!in)
 		return err;
-	in->fd = strcmp(path, "-") ? open(path, O_RDONLY | O_CLOEXEC) : STDIN_FILENO;
+	in->fd = strcmp(path, "-") ? way_open_named(path) : STDIN_FILENO;
 	if (in->fd < 0) {
-		err = -errno;
+		err = in->fd;
 		*reason = errno_text(err);
 		input_close(in);
 		return err;
