@@ -534,6 +534,9 @@ found_by_timesyncd() {
 	kill -CONT $bus
 }
 
+# Each: what comes before, and then the command; with --force, where that stands.
+VERBS=(load image enforce add disallow unload allow batch tune rotate attach restore)
+
 before() {
 	case $1 in
 	enforce) bloom load it it --shadow ;;

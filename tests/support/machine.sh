@@ -62,7 +62,7 @@ dhcpcd() { # N
 # As OpenWrt's script calls ours.
 udhcpc() { # EVENT
 	need_sources
-	interface=eth0 sh -c '. "$0"' "$top/packaging/openwrt/files/xdp-bloom.udhcpc" "$1" || fail "udhcpc $1: it ended with $?"
+	interface=eth0 sh -c '. "$0"' "${top:?}/packaging/openwrt/files/xdp-bloom.udhcpc" "$1" || fail "udhcpc $1: it ended with $?"
 }
 
 files() {
@@ -274,9 +274,6 @@ reboot() {
 	rm -rf "${XDP_BLOOM_BPFFS:?}"
 	let_go edge2
 }
-
-# Each: what comes before, and then the command; with --force, where that stands.
-VERBS=(load image enforce add disallow unload allow batch tune rotate attach restore)
 
 is_banned() {
 	"$XDP_BLOOM" test "$1" &>/dev/null
