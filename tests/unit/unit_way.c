@@ -298,7 +298,7 @@ static void long_ones(void)
 		char left[PATH_MAX];
 
 		for (size_t i = 0; i < length; i++)
-			path[i] = i % 2 ? '/' : '.';
+			path[i] = i ? '/' : '.';
 		path[length] = '\0';
 		snprintf(left, sizeof(left), "to/%s", path);
 		ENOUGH(!symlink("./././", "to"));
@@ -306,6 +306,59 @@ static void long_ones(void)
 		CHECK(error_number(err) == (length + 7 < PATH_MAX ? 0 : ENAMETOOLONG), "with a link's %zu bytes: %d",
 		      length + 7, err);
 		unlink("to");
+	}
+	remove_tree();
+}
+
+static int count(void *arg, int at, const char *directory, const struct stat *is, const char *name, bool last)
+{
+	unsigned int *steps = arg;
+
+	(void)at, (void)directory, (void)is, (void)name, (void)last;
+	++*steps;
+	return 0;
+}
+
+/* A path may have as many names as it likes; behind the first link there are 256, and not one more is looked up. */
+static void round_and_round(void)
+{
+	static const struct {
+		const char *part;
+		unsigned int path, links,
+			target; /* the part so often in the path, and so often in each of so many links */
+		unsigned int steps;
+		int end;
+	} each[] = {
+		{ "a/../", 800, 0, 0, 801, 0 }, { "a/../", 800, 1, 0, 802, 0 },	   { "./", 0, 1, 255, 2, 0 },
+		{ "./", 0, 1, 256, 1, ELOOP },	{ "a/../", 0, 1, 127, 129, 0 },	   { "a/../", 0, 1, 128, 129, ELOOP },
+		{ "a/../", 0, 36, 3, 145, 0 },	{ "a/../", 0, 37, 3, 147, ELOOP }, { "a/../", 0, 39, 800, 129, ELOOP },
+	};
+
+	make_tree();
+	ENOUGH(!mkdir("a", 0700) && !close(creat("0", 0600)));
+	for (size_t i = 0; i < sizeof(each) / sizeof(each[0]); i++) {
+		unsigned int steps = 0;
+		char path[PATH_MAX];
+		int err;
+
+		/* "2" leads to "1", that to the file "0". */
+		for (unsigned int link = 0; link <= each[i].links; link++) {
+			unsigned int n = link < each[i].links ? each[i].target : each[i].path;
+			char name[16], *end = path;
+
+			while (n--)
+				end = stpcpy(end, each[i].part);
+			sprintf(end, "%u", link);
+			sprintf(name, "%u", link + 1);
+			ENOUGH(link == each[i].links || !symlink(path, name));
+		}
+		err = way_walk(path, count, &steps);
+		CHECK(error_number(err) == each[i].end, "case %zu: %d, not %d", i, err, each[i].end);
+		CHECK(steps == each[i].steps, "case %zu: %u steps, not %u", i, steps, each[i].steps);
+		for (unsigned int link = 1; link <= each[i].links; link++) {
+			sprintf(path, "%u", link);
+			unlink(path);
+		}
 	}
 	remove_tree();
 }
@@ -538,6 +591,7 @@ int main(void)
 		{ "it leads where realpath leads", random_trees },
 		{ "from the root, and from nowhere", from_elsewhere },
 		{ "names and paths that are too long", long_ones },
+		{ "links that lead on and on", round_and_round },
 		{ "beneath a directory that is closed", closed_above },
 		{ "where another user leads", another_leads },
 		{ "files of the kernel", of_the_kernel },

@@ -17,6 +17,8 @@
 #include "base/trusted_dir.h"
 
 #define LINKS_MAX 40 /* as many as the kernel follows */
+/* From the first link on. Each link may have thousands, all of which who walks would look up, and watch. */
+#define STEPS_MAX 256
 
 static int join(char to[PATH_MAX], const char *a, const char *b)
 {
@@ -123,7 +125,7 @@ static int go_up(struct place *here)
 static int walk(struct place *here, const char *path, bool follow, way_step *step, void *arg)
 {
 	char rest[PATH_MAX], name[NAME_MAX + 1];
-	int links = 0, err;
+	int links = 0, steps = 0, err;
 
 	if (*path != '/' && !getcwd(here->at, sizeof(here->at)))
 		return -errno;
@@ -140,6 +142,8 @@ static int walk(struct place *here, const char *path, bool follow, way_step *ste
 
 		if (!length)
 			break;
+		if (links && ++steps > STEPS_MAX)
+			return -ELOOP;
 		if (length > NAME_MAX)
 			return -ENAMETOOLONG;
 		memcpy(name, begin, length);

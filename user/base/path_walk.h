@@ -10,7 +10,8 @@ struct stat;
 /*
  * Calls `step` for each name, before it is looked up, with the directory that it is looked up in (a path without links,
  * and its descriptor, of O_PATH), and what that is. `last`: it is the last name, unless it is a link. Returns the error
- * of step, or that of a name which cannot be looked up (-ENOENT, -ELOOP, ...), or 0 at the file.
+ * of step, or that of a name which cannot be looked up (-ENOENT, -ELOOP, ...), or 0 at the file. A way that goes on for
+ * more than 256 names behind a link ends there, as behind too many links: -ELOOP.
  *
  * Under /proc a look at a name may last for ever, as long as the process likes that it leads to. So whoever has a say
  * in where the way leads, by a link or a directory on it that is not root's, nor ours, leads nobody there: -EXDEV, with

@@ -14,7 +14,6 @@
 #include "base/log.h"
 #include "base/path_walk.h"
 
-#define READS	64
 #define IN_GONE (IN_MOVED_FROM | IN_DELETE)
 
 /* A name on the path of a file; its directory is watched. */
@@ -94,8 +93,22 @@ static int use(struct file_watch *f, int number)
 	return 0;
 }
 
+/* A way may come by the same name many times. */
+static bool is_kept(const struct file_watch *f, const struct entry *e, const char *name)
+{
+	for (size_t i = f->n; i > 0 && f->entries[i - 1].number == e->number; i--) {
+		const struct entry *kept = &f->entries[i - 1];
+
+		if (kept->watch == e->watch && kept->last == e->last && !strcmp(kept->name, name))
+			return true;
+	}
+	return false;
+}
+
 static int keep(struct file_watch *f, struct entry e, const char *directory, const char *name)
 {
+	if (is_kept(f, &e, name))
+		return 0;
 	if (!GROW(f->entries, f->n) || asprintf(&e.path, "%s/%s", directory[1] ? directory : "", name) < 0)
 		return -ENOMEM;
 	e.name = strrchr(e.path, '/') + 1;
@@ -176,17 +189,16 @@ static bool means(const struct entry *e, const struct inotify_event *event)
 
 void file_watch_read(struct file_watch *f, void (*changed)(void *arg, size_t number), void *arg)
 {
-	char buf[8192] __attribute__((aligned(__alignof__(struct inotify_event))));
-	ssize_t got;
+	char buf[2048] __attribute__((aligned(__alignof__(struct inotify_event))));
+	/* Once: what is left comes next. A process that keeps writing files next to ours must not hold us here. */
+	ssize_t got = read(f->fd, buf, sizeof(buf));
 
-	/* A process that keeps writing files next to ours must not hold us here. */
-	for (int reads = 0; reads < READS && (got = read(f->fd, buf, sizeof(buf))) > 0; reads++)
-		for (char *at = buf; at < buf + got;) {
-			const struct inotify_event *event = (const struct inotify_event *)at;
+	for (ssize_t at = 0; at < got;) {
+		const struct inotify_event *event = (const struct inotify_event *)(buf + at);
 
-			for (size_t i = 0; i < f->n; i++)
-				if (means(&f->entries[i], event))
-					changed(arg, f->entries[i].number);
-			at += sizeof(*event) + event->len;
-		}
+		for (size_t i = 0; i < f->n; i++)
+			if (means(&f->entries[i], event))
+				changed(arg, f->entries[i].number);
+		at += (ssize_t)(sizeof(*event) + event->len);
+	}
 }

@@ -25,7 +25,7 @@ void file_watch_begin(struct file_watch *f);
 int file_watch_add(struct file_watch *f, const char *path, size_t number, bool gone);
 void file_watch_end(struct file_watch *f);
 
-/* Calls `changed` for each file with a new version. */
+/* Calls `changed` for each file with a new version: of so many events as one read brings. */
 void file_watch_read(struct file_watch *f, void (*changed)(void *arg, size_t number), void *arg);
 
 #endif
