@@ -167,7 +167,7 @@ allocations_of() {
 }
 
 # run_with CALL N ARGUMENT...: the command, with that one failing. SQLite whose call that lets go of a lock has failed
-# waits for itself, as long as it would wait for others.
+# waits for itself, ten seconds at each look at the state that follows.
 run_with() {
 	local call=$1 n=$2
 
@@ -176,7 +176,7 @@ run_with() {
 	if [ "$call" = allocation ]; then
 		FAIL_ALLOCATION=$n LD_PRELOAD=$preload timeout 60 "$apart" "$@"
 	else
-		timeout 60 strace -o /dev/null -e trace="$call" -e inject="$call:error=${error[$call]}:when=$n" \
+		timeout 300 strace -o /dev/null -e trace="$call" -e inject="$call:error=${error[$call]}:when=$n" \
 			"$XDP_BLOOM" "$@"
 	fi
 }
