@@ -75,6 +75,20 @@ opens_no_device_that_another_leads_to() {
 	echo 45.0.0.4 >his/pipe &
 	bloom load list his/pipe --force
 	verdicts 45.0.0.4=drop 45.0.0.3=pass
+	# A file that has gone is read by its descriptor, not what another has put where its name would be.
+	echo 45.0.0.5 >his/gone
+	echo 45.0.0.6 >"his/gone (deleted)"
+	exec 9<his/gone
+	rm his/gone
+	bloom load list /dev/fd/9 --force
+	exec 9<&-
+	verdicts 45.0.0.5=drop 45.0.0.6=pass
+	# Nor does a link that another has put into a directory of all lead anywhere, as the kernel has it.
+	mkdir -m 1777 all
+	ln -s "$WORK/conf" all/link
+	chown -h 65534 all/link
+	echo 45.0.0.7 >conf
+	refused "all/link: Permission denied" load list all/link --if-changed
 }
 
 # Terabytes of them cost who makes them nothing. In a frame of zstd zeros are blocks of nothing.

@@ -30,7 +30,8 @@ struct place {
 	int fd;
 	char at[PATH_MAX]; /* "": the root */
 	struct stat is;
-	bool theirs; /* somebody else has a say in that */
+	bool theirs;	/* somebody else has a say in that */
+	bool by_kernel; /* what a link of the kernel's own says need not be where it leads, as /proc/self/fd/0 */
 };
 
 static int go_to(struct place *here, int fd)
@@ -79,6 +80,14 @@ static int may_look_up(struct place *here)
 		       : 0;
 }
 
+/* As the kernel refuses it by fs.protected_symlinks: where all may put links, others' lead nobody at the end of a way.
+ */
+static bool is_planted(const struct stat *directory, const struct stat *link)
+{
+	return (directory->st_mode & S_ISVTX) && (directory->st_mode & S_IWOTH) && link->st_uid != geteuid() &&
+	       link->st_uid != directory->st_uid;
+}
+
 /* Looks up `name` there: goes to it, or, where it is a link, puts its target in front of `left` into `rest`. */
 static int look_up(struct place *here, const char *name, const char *left, char rest[PATH_MAX], int *links, bool follow)
 {
@@ -101,6 +110,9 @@ static int look_up(struct place *here, const char *name, const char *left, char 
 		err = -ELOOP;
 	if (err)
 		return err;
+	if (!*left && is_planted(&here->is, &is))
+		return -EACCES;
+	here->by_kernel = here->by_kernel || way_is_of_the_kernel(here->fd);
 	here->theirs = here->theirs || !trust_user(is.st_uid);
 	target[length] = '\0';
 	err = join(whole, target, left);
@@ -216,11 +228,13 @@ int way_open_named(const char *path)
 	char again[FD_PATH_MAX];
 
 	/* What leads on by no name, as /dev/stdin does, only the kernel follows. */
-	if (!here.theirs)
+	if (!here.theirs || here.by_kernel)
 		err = 0;
 	else if (!err && (S_ISCHR(here.is.st_mode) || S_ISBLK(here.is.st_mode)))
 		err = because(-EPERM, "another user's link leads to a device");
-	fd = err ? -1 : open(here.theirs ? fd_path(again, here.fd) : path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	fd = err ? -1
+		 : open(here.theirs && !here.by_kernel ? fd_path(again, here.fd) : path,
+			O_RDONLY | O_CLOEXEC | O_NOCTTY);
 	err = err ?: fd < 0 ? -errno : 0;
 	close_fd(here.fd);
 	return err ?: fd;
