@@ -522,7 +522,7 @@ found_by_timesyncd() {
 	wait_until "a bus" test -S /run/dbus/system_bus_socket
 	"$here/timesyncd.sh" clock.test "${XDP_BLOOM%/*}/peers" 2>timesyncd.log &
 	wait_until "its directory" has_begun $!
-	[ -e /run/systemd/timesync ] || skip "needs systemd-timesyncd"
+	[ -e /run/systemd/timesync ] || skip "needs systemd-timesyncd of the package systemd-timesyncd"
 	wait_until "a server with an address" is_needed 45.8.0.11
 	knows_clock 45.8.0.11 "the server of systemd-timesyncd"
 	# Without the daemon, or a bus that answers, none is in use.

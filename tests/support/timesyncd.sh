@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 # timesyncd.sh bus: becomes a system bus on which all is allowed.
-# timesyncd.sh NAME [DIRECTORY]: becomes systemd-timesyncd, which asks that server; as nobody, without the right to set the
-# clock. It may be unpacked below DIRECTORY; ends with 4 where it is not there.
+# timesyncd.sh which [DIRECTORY]: where systemd-timesyncd is; it may be unpacked below DIRECTORY. Ends with 4 where it is not there.
+# timesyncd.sh NAME [DIRECTORY]: becomes it, and asks that server; as nobody, without the right to set the clock.
 set -eu
 
 if [ "$1" = bus ]; then
@@ -26,6 +26,7 @@ for daemon in "${2:-}/usr" "${2:-}" /usr ''; do
 	[ ! -x "$daemon" ] || break
 done
 [ -x "$daemon" ] || exit 4
+[ "$1" != which ] || { echo "$daemon" && exit; }
 mkdir -p /run/systemd/timesync /run/systemd/netif /run/systemd/timesyncd.conf.d
 printf '[Time]\nNTP=%s\nFallbackNTP=\n' "$1" >/run/systemd/timesyncd.conf.d/x.conf
 printf '%s=%s\n' OPER_STATE routable CARRIER_STATE carrier ONLINE_STATE online >/run/systemd/netif/state
