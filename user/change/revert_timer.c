@@ -296,6 +296,9 @@ int change_confirm(struct change *change)
 	err = change_keep(&change->live);
 	if (err || change->context->abroad)
 		return err;
-	/* What came or went while the rule waited whose port it is. */
-	return state_again(change->state) ?: ports_settle(change);
+	/* What came or went while the rule waited whose port it is. The rule is kept, whatever comes of that. */
+	err = state_again(change->state) ?: ports_settle(change);
+	if (err)
+		warn("it is kept, but the next command has to look at its ports: %s", reason(err));
+	return 0;
 }
