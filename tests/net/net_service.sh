@@ -985,6 +985,44 @@ waits_for_no_link() {
 	stop
 }
 
+# A list on a file system of a user's, who does not answer: whoever looks there waits for ever, and the service does not.
+waits_for_no_file_system() {
+	prepare
+	mkdir far
+	trap 'kill -KILL $silent; stop_jobs; umount -l far' EXIT
+	printf '203.0.113.%d\n' {1..9} >theirs
+	python3 "$top/tests/net/silent.py" far theirs 60001 >silent.said & silent=$!
+	wait_until "a file system" grep -qs . silent.said
+	! grep -q refused silent.said || skip "needs FUSE: $(cat silent.said)"
+	ready
+	bloom load theirs "$WORK/far/list"
+	# Nobody reports it: it is looked at.
+	printf '203.0.113.%d\n' {1..8} >theirs
+	kill -HUP "$service_pid"
+	heard "$log" "load theirs: done"
+	kill -STOP "$silent"
+	kill -HUP "$service_pid"
+	heard "$notes" RELOADING=1
+	heard "$notes" READY=1
+	ip link del edge0
+	veth 0
+	wait_until "what came back to be filtered" filters edge0
+	sed -i 's/192.0.2.7/198.51.100.1/' list
+	turned
+	heard "$log" "list 'theirs': $WORK/far/list: whoever answers for its file system does not answer; its new versions are not loaded: have them copied to a disk of this machine"
+	"$XDP_BLOOM" status | grep -q "list 'theirs': its next version was refused" || fail "status does not say it"
+	printf '203.0.113.%d\n' {1..7} >theirs
+	kill -CONT "$silent"
+	kill -HUP "$service_pid"
+	heard "$log" "load theirs: done"
+	! "$XDP_BLOOM" status | grep "list 'theirs': its next" || fail "status says it on"
+	kill -STOP "$silent"
+	kill -HUP "$service_pid"
+	heard "$notes" RELOADING=1
+	heard "$notes" READY=1
+	stop
+}
+
 # begin_writing NAME LINE: new versions of that file, all the time.
 begin_writing() {
 	while echo "$2$SECONDS" >"$1.new"; do
@@ -1123,4 +1161,4 @@ grows() {
 
 run_cases grows starts_and_stops tells_who_is_busy only_one finds_interfaces "finds_interfaces --shared" finds_the_same_number comes_beside_a_command "ended_beside_a_command service" "ended_beside_a_command restore" detached_beside_a_command comes_with_many_names name_of_what_is_away says_what_is_not_seen tries_interfaces_again claims_no_filter gives_up_an_interface changes_slowly ends_bans ends_what_was_killed restores_without_watchers clock_is_set ends_bans_later starts_on_a_full_disk starts_without_names \
 	ends_bans_of_a_state_that_was_gone beside_a_load \
-	rotates rotates_later killed_at_start answers_prometheus port_is_taken nothing_is_told with_few_rights damaged_state line_fails line_is_refused says_without_room spoken_of_all_the_time says_nothing_of_a_link waits_for_no_link written_all_the_time counts_nothing
+	rotates rotates_later killed_at_start answers_prometheus port_is_taken nothing_is_told with_few_rights damaged_state line_fails line_is_refused says_without_room spoken_of_all_the_time says_nothing_of_a_link waits_for_no_link waits_for_no_file_system written_all_the_time counts_nothing

@@ -361,6 +361,12 @@ static void given_reload_again(struct reload *reload)
 	word("reload_again");
 }
 
+static void given_looked(struct reload *reload, const struct config *config, struct jobs *jobs, int64_t now)
+{
+	is(reload && config && jobs->context == &own && now == now_ms);
+	word("reload_looked");
+}
+
 static bool given_reload_turn(struct reload *reload, const struct config *config, struct jobs *jobs, int64_t now)
 {
 	is(reload == PIECE(reload, RELOAD_IS) && config->path && jobs->context == &own && now == now_ms);
@@ -829,6 +835,7 @@ PLAIN(hook_end)
 #define rate_watch_schedule given_rate_schedule
 #define reload_again	    given_reload_again
 #define reload_turn	    given_reload_turn
+#define reload_looked	    given_looked
 #define reload_unseen	    given_unseen
 #define arrivals_came	    given_came
 #define keeper_look	    given_keeper_look

@@ -475,6 +475,42 @@ static void overtaken(void)
 	jobs_stop(&jobs);
 }
 
+/* What does not even end when it is killed is given up, and not waited for. */
+static void given_up(void)
+{
+	sigset_t told, before;
+	struct jobs jobs = { .context = &own };
+	struct job *job = NULL;
+	int status = 0;
+	pid_t pid;
+
+	jobs_add(&jobs, &(struct job){ .kind = JOB_MEASURE, .run = for_ever }, NULL, NULL, 0);
+	CHECK(!jobs_start(&jobs) && jobs.pid > 0, "not started");
+	pid = jobs.pid;
+	jobs.since = clock_ms() - END_MS;
+	CHECK(!jobs_ended(&jobs, &job, &status), "one that was not stopped is given up");
+	/* As if it had been killed, for it would end by that. */
+	jobs.first->stopped = true;
+	jobs_limit(&jobs, jobs.since + 700000);
+	CHECK(jobs.since < clock_ms() - END_MS + 1000, "it is killed again");
+	jobs.since = clock_ms();
+	sigemptyset(&told);
+	sigaddset(&told, SIGCHLD);
+	sigprocmask(SIG_BLOCK, &told, &before);
+	jobs_limit(&jobs, jobs.since + END_MS - 1);
+	CHECK(!sigpending(&told) && !sigismember(&told, SIGCHLD), "one that was stopped just now is to be looked at");
+	CHECK(!jobs_ended(&jobs, &job, &status), "one that was stopped just now is given up");
+	jobs_limit(&jobs, jobs.since + END_MS);
+	CHECK(!sigpending(&told) && sigismember(&told, SIGCHLD), "nobody is told");
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	jobs.since = clock_ms() - END_MS;
+	CHECK(jobs_ended(&jobs, &job, &status) && !jobs.pid && !jobs.first && job, "it is waited for");
+	CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL, "status %d", status);
+	if (job)
+		job_free(job);
+	CHECK(!kill(pid, SIGKILL) && waitpid(pid, &status, 0) == pid, "it has gone");
+}
+
 /* Twice as long each time, up to the most. */
 static void tries_again(void)
 {
@@ -500,6 +536,7 @@ int main(int argc, char **argv)
 		{ "a list that takes long", aside },
 		{ "that is said once", limit_is_said },
 		{ "one that was stopped", stopped },
+		{ "one that does not end even so", given_up },
 		{ "what each is called", texts },
 		{ "the words of each", words },
 		{ "without memory", no_memory },

@@ -274,6 +274,22 @@ static void files(void)
 	loads();
 }
 
+/* What may not be there any more under the lock is copied before. */
+static void may_not_answer(void)
+{
+	static const enum answers each[] = { SERVER_ANSWERS, USER_ANSWERS, KERNEL_ANSWERS };
+
+	mode = S_IFREG | 0644;
+	for (size_t i = 0; i < sizeof(each) / sizeof(each[0]); i++) {
+		who_answers = each[i];
+		loads();
+	}
+	who_answers = SERVER_ANSWERS;
+	failing = "a copy";
+	loads();
+	who_answers = KERNEL_ANSWERS;
+}
+
 static void input(void)
 {
 	path = "-";
@@ -618,12 +634,25 @@ static void known_feed(void)
 static void word_for_word(void)
 {
 	static const struct scene scenes[] = {
-		{ "names", names },	   { "the first time", first },	  { "again", again },
-		{ "kinds", kinds },	   { "scopes", scopes },	  { "what means nothing", means },
-		{ "files", files },	   { "standard input", input },	  { "if changed", if_changed },
-		{ "signed", signed_by },   { "fetched", fetched },	  { "aged", aged },
-		{ "recalls", recalls },	   { "each fails", each_fails },  { "packed", packed },
-		{ "said of it", said_of }, { "by its name", known_feed }, { "left out", spares },
+		{ "names", names },
+		{ "the first time", first },
+		{ "again", again },
+		{ "kinds", kinds },
+		{ "scopes", scopes },
+		{ "what means nothing", means },
+		{ "files", files },
+		{ "may not answer", may_not_answer },
+		{ "standard input", input },
+		{ "if changed", if_changed },
+		{ "signed", signed_by },
+		{ "fetched", fetched },
+		{ "aged", aged },
+		{ "recalls", recalls },
+		{ "each fails", each_fails },
+		{ "packed", packed },
+		{ "said of it", said_of },
+		{ "by its name", known_feed },
+		{ "left out", spares },
 	};
 
 	shows_scenes(&shows, scenes, sizeof(scenes) / sizeof(scenes[0]), begins);

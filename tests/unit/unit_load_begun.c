@@ -6,6 +6,7 @@
 
 #include "base/context.h"
 #include "base/log.h"
+#include "base/path_walk.h"
 #include "change/feed_row.h"
 #include "change/load_internal.h"
 #include "shown.h"
@@ -108,8 +109,8 @@ static bool given_is_loaded(struct state *state, const struct source *source)
 
 static int given_look(char stamp[SOURCE_STAMP_MAX], const char *path)
 {
-	if (strcmp(path, "/etc/a.txt") != 0)
-		puts("another file is looked at");
+	if (strcmp(path, "/etc/a.txt") != 0 || way_waits_for(KERNEL_ANSWERS) != KERNEL_ANSWERS)
+		puts("another file is looked at, or waited for");
 	if (!file_now)
 		return because(-ENOENT, "no such file");
 	snprintf(stamp, SOURCE_STAMP_MAX, "%s", file_now);

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Which files the service watches, when it looks at them, what it has loaded then, and what it says; word for word. */
 #include <errno.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/context.h"
+#include "base/path_walk.h"
 #include "base/state_path.h"
 #include "base/words.h"
 #include "change/feed.h"
@@ -37,6 +40,7 @@ static struct file_of {
 	const char *list, *path, *options, *stamp; /* as the state has it; list NULL: nothing more */
 	const char *now;			   /* NULL: it is gone; "!": may not be seen; "?": a link to nowhere */
 	bool written, young, unwatched, unseen;
+	bool far, silent; /* who answers for it may not; nor does he */
 } files[5];
 static const char *of_networks, *networks_stamp; /* of networks; NULL: there is none */
 static const char *failing = "";
@@ -46,6 +50,7 @@ static size_t told[4], told_n; /* what the kernel reports */
 
 static bool fails(const char *call)
 {
+	errno = EAGAIN;
 	return !strcmp(call, failing);
 }
 
@@ -118,9 +123,25 @@ static const struct networks_source *given_from(const struct networks *n)
 	return &from;
 }
 
+static enum answers waits = USER_ANSWERS;
+
+static enum answers given_waits(enum answers most)
+{
+	enum answers before = waits;
+
+	waits = most;
+	return before;
+}
+
 static int given_look(char stamp[SOURCE_STAMP_MAX], const char *path)
 {
 	const char *now = file_at(path)->now;
+
+	if (file_at(path)->far && waits == KERNEL_ANSWERS)
+		return because(-EREMOTE, "%s may not answer", path);
+	/* In a process of its own. */
+	if (file_at(path)->silent)
+		pause();
 
 	if (!now || *now == '?')
 		return because(-ENOENT, "%s: it is gone", path);
@@ -227,13 +248,18 @@ static bool given_loads(const struct config_line *l, const char **list, const ch
 #define line_down_say		  given_say
 #define list_succeeded		  given_succeeded
 #define way_look		  given_way
+#define way_waits_for		  given_waits
+#define fork()			  (fails("fork") ? -1 : fork())
+#define pipe2(ends, how)	  (fails("pipe") ? -1 : pipe2(ends, how))
 #define warn			  given_warn
 #define clock_ms()		  now_ms
 #define malloc(n)		  (fails("malloc") ? NULL : malloc(n))
 #define calloc(n, size)		  (fails("calloc") ? NULL : calloc(n, size))
+#include "service/list_look.c"
 #include "service/reload.c"
 #undef malloc
 #undef calloc
+#undef fork
 
 static struct reload *r;
 static bool slow; /* what is to be loaded takes until ends() */
@@ -282,7 +308,7 @@ static void tells(size_t number)
 static void anew(void)
 {
 	memset(files, 0, sizeof(files));
-	files[0] = (struct file_of){ "one", "/l/one", "--format plain", "s1", "s1", false, false, false, false };
+	files[0] = (struct file_of){ "one", "/l/one", "--format plain", "s1", "s1", .written = false };
 	of_networks = networks_stamp = NULL;
 	failing = "";
 	lock_unwatched = job_fails = slow = false;
@@ -404,9 +430,9 @@ static void several(void)
 	static const struct verb verb = { .name = "load", .if_news = "--if-news" };
 
 	lines[0].verb = &verb;
-	files[1] = (struct file_of){ "two", "/l/two", "", "s1", "s2", false, false, false, false };
-	files[2] = (struct file_of){ "lined", "/l/lined", "--x", "s1", "s2", false, false, false, false };
-	files[3] = (struct file_of){ "two", "/l/other", "--only 'tcp/22' -j", "s1", "s2", false, false, false, false };
+	files[1] = (struct file_of){ "two", "/l/two", "", "s1", "s2", .written = false };
+	files[2] = (struct file_of){ "lined", "/l/lined", "--x", "s1", "s2", .written = false };
+	files[3] = (struct file_of){ "two", "/l/other", "--only 'tcp/22' -j", "s1", "s2", .written = false };
 	of_networks = "/l/table";
 	networks_stamp = "t2";
 	lines_of = (struct config){ .lines = lines, .n = 1 };
@@ -510,6 +536,101 @@ static void untold(void)
 		line("it was forgotten");
 }
 
+/* Those that look, but the silent ones, have ended; which of them, nobody was told. */
+static void looked(void)
+{
+	siginfo_t of_one;
+
+	for (size_t i = 0; i < r->n; i++)
+		if (r->lists[i].looker.pid && !file_at(r->lists[i].path)->silent &&
+		    waitid(P_PID, (id_t)r->lists[i].looker.pid, &of_one, WEXITED | WNOWAIT))
+			abort();
+	reload_looked(r, &lines_of, &its_jobs, now_ms);
+	if (!slow)
+		ends();
+	line("looked: due in %lld", (long long)(reload_due(r) - now_ms));
+}
+
+static void speaks(size_t i)
+{
+	/* It was asked while it was silent: as if it answered now. */
+	files[i].silent = false;
+	if (kill(r->lists[i].looker.pid, SIGKILL))
+		abort();
+	looked();
+}
+
+/* A process looks at what may not answer, and nobody waits for that. */
+static void far(void)
+{
+	int status;
+
+	files[0].far = true;
+	follows();
+	turn();
+	looked();
+	line("a new version");
+	files[0].now = "s2";
+	after(60000);
+	looked();
+	files[0].stamp = "s2";
+	follows();
+	line("it may be written on");
+	files[0].now = "s3";
+	files[0].young = true;
+	after(60000);
+	looked();
+	files[0].young = false;
+	after(60000);
+	follows();
+	looked();
+	files[0].stamp = "s3";
+	follows();
+	line("no answer");
+	files[0].silent = true;
+	after(60000);
+	looked();
+	tells(0);
+	after(200);
+	after(9000);
+	follows();
+	after(800);
+	after(50000);
+	speaks(0);
+	after(60000);
+	looked();
+	line("one at a time");
+	files[1] = (struct file_of){ "two", "/l/two", "", "s1", "s2", .far = true };
+	files[2] = (struct file_of){ "three", "/l/three", "", "s1", "s2", .far = false };
+	files[0].now = "s4";
+	slow = true;
+	follows();
+	turn();
+	after(60000);
+	looked();
+	ends();
+	after(1000);
+	looked();
+	ends();
+	slow = false;
+	line("no process");
+	files[0].stamp = "s4";
+	files[1].list = NULL;
+	follows();
+	failing = "fork";
+	after(60000);
+	failing = "pipe";
+	after(60000);
+	failing = "";
+	line("gone, while it is looked at");
+	files[0].silent = true;
+	after(60000);
+	files[0].list = NULL;
+	follows();
+	if (waitpid(-1, &status, 0) <= 0 || !WIFSIGNALED(status))
+		line("it looks on");
+}
+
 /* As long as the name of a list may be. */
 static void long_name(void)
 {
@@ -529,7 +650,7 @@ static void each_fails(void)
 	for (size_t i = 0; i < sizeof(each) / sizeof(*each); i++) {
 		failing = each[i];
 		line("%s", failing);
-		files[1] = (struct file_of){ "two", "/l/two", "", "s1", "s1", false, false, false, false };
+		files[1] = (struct file_of){ "two", "/l/two", "", "s1", "s1", .written = false };
 		follows();
 		failing = "";
 	}
@@ -591,7 +712,7 @@ static void word_for_word(void)
 		{ "several", several },		  { "lines that failed", failed_lines },
 		{ "not watched", not_watched },	  { "untold", untold },
 		{ "a long name", long_name },	  { "each fails", each_fails },
-		{ "all the time", all_the_time },
+		{ "all the time", all_the_time }, { "may not answer", far },
 	};
 
 	shows_scenes(&shows, scenes, sizeof(scenes) / sizeof(scenes[0]), anew);

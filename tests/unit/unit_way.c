@@ -18,6 +18,7 @@
 #include "ktap.h"
 #include "base/close_fd.h"
 #include "base/log.h"
+#include "base/mounts.h"
 #include "base/trusted_dir.h"
 #include "naive.h"
 
@@ -42,10 +43,26 @@ static ino_t number_of(int fd)
 	return fstat(fd, &is) ? 0 : is.st_ino;
 }
 
+/* A directory on a mount of its own, and who answers for that; nobody may ask it for anything else. */
+static ino_t served;
+static enum answers who_answers;
+static unsigned int asked_for;
+
+static unsigned long given_mount_of(int fd)
+{
+	return served && number_of(fd) == served ? 7 : 1;
+}
+
+static enum answers given_answers(unsigned long mount)
+{
+	return mount == 7 ? who_answers : KERNEL_ANSWERS;
+}
+
 static int given_fstat(int fd, struct stat *is)
 {
 	int err = fstat(fd, is);
 
+	asked_for += !err && is->st_ino == served;
 	if (!err && is->st_ino == his)
 		is->st_uid = 4711;
 	return err;
@@ -57,9 +74,12 @@ static int given_fstatfs(int fd, struct statfs *fs)
 	return magic ? 0 : -1;
 }
 
+static unsigned int mounts; /* what may be mounted when it is asked for */
+
 static int given_openat(int at, const char *name, int how)
 {
 	looks += kernels && number_of(at) == kernels;
+	mounts += how & O_DIRECTORY && strcmp(name, "..") != 0;
 	return openat(at, name, how);
 }
 
@@ -79,6 +99,8 @@ static int given_open(const char *path, int how)
 }
 
 #define readlinkat	      given_readlinkat
+#define mount_of(fd)	      given_mount_of(fd)
+#define mount_answers(mount)  given_answers(mount)
 #define fstat(fd, is)	      given_fstat(fd, is)
 #define fstatfs(fd, fs)	      given_fstatfs(fd, fs)
 #define openat(at, name, how) given_openat(at, name, how)
@@ -585,6 +607,57 @@ static void opened_by_name(void)
 	remove_tree();
 }
 
+/* For whom nobody waits, he is not asked, and the way ends before that. */
+static void may_not_answer(void)
+{
+	static const char *const each[] = { "served", "served/file", "link", "served/../file", "../file" };
+	char wanted[300];
+	struct stat is;
+	int err;
+
+	make_tree();
+	ENOUGH(!mkdir("served", 0755) && !close(creat("served/file", 0600)) && !close(creat("file", 0600)) &&
+	       !symlink("served/file", "link") && !mkdir("sub", 0755));
+	for (enum answers most = KERNEL_ANSWERS; most <= USER_ANSWERS; most++)
+		for (who_answers = KERNEL_ANSWERS; who_answers <= USER_ANSWERS; who_answers++)
+			for (size_t i = 0; i < sizeof(each) / sizeof(each[0]); i++) {
+				bool up = *each[i] == '.';
+				int fd;
+
+				ENOUGH(!chdir(up ? "sub" : "."));
+				served = ino_of(up ? "." : "served");
+				if (up)
+					served = ino_of("..");
+				asked_for = mounts = 0;
+				CHECK(way_waits_for(most) == USER_ANSWERS, "it waited for others before");
+				err = way_look(each[i], true, &is);
+				fd = way_open(each[i], i ? WAY_FILE : WAY_DIRECTORY, false);
+				CHECK(way_waits_for(USER_ANSWERS) == most, "it waits for others than it was told");
+				if (who_answers <= most)
+					CHECK(!err && fd >= 0 && asked_for, "%s: %s", each[i], reason(err ?: fd));
+				else
+					CHECK(err_is(err, EREMOTE) && err_is(fd, EREMOTE) && !asked_for,
+					      "%s: %d, %d, %u asked for", each[i], err, fd, asked_for);
+				CHECK(most > KERNEL_ANSWERS ? mounts || up : !mounts, "%s: %u were mounted", each[i],
+				      mounts);
+				close_fd(fd);
+				ENOUGH(!chdir(root));
+			}
+	way_waits_for(SERVER_ANSWERS);
+	err = way_look("served/file", true, &is);
+	way_waits_for(USER_ANSWERS);
+	CHECK(!err, "where all is the root's: %s", reason(err));
+	who_answers = USER_ANSWERS;
+	served = ino_of("served");
+	way_waits_for(SERVER_ANSWERS);
+	err = way_look("link", true, &is);
+	way_waits_for(USER_ANSWERS);
+	snprintf(wanted, sizeof(wanted), "%s/served is of a file system that may not answer", root);
+	CHECK(!strcmp(reason(err), wanted), "'%s'", reason(err));
+	served = 0;
+	remove_tree();
+}
+
 int main(void)
 {
 	static const struct ktap_case cases[] = {
@@ -598,6 +671,7 @@ int main(void)
 		{ "files of the kernel", of_the_kernel },
 		{ "what is opened", opened },
 		{ "what is opened by its name", opened_by_name },
+		{ "where nobody may answer", may_not_answer },
 	};
 
 	return ktap_run(cases, sizeof(cases) / sizeof(*cases));

@@ -25,14 +25,40 @@ static int join(char to[PATH_MAX], const char *a, const char *b)
 	return (size_t)snprintf(to, PATH_MAX, "%s/%s", a, b) < PATH_MAX ? 0 : -ENAMETOOLONG;
 }
 
+static enum answers waits_for = USER_ANSWERS;
+
+enum answers way_waits_for(enum answers most)
+{
+	enum answers before = waits_for;
+
+	waits_for = most;
+	return before;
+}
+
 /* Where we are: by a descriptor, as its name may be another's by now. */
 struct place {
 	int fd;
-	char at[PATH_MAX]; /* "": the root */
+	unsigned long mount; /* one of those that are waited for; 0: for all */
+	char at[PATH_MAX];   /* "": the root */
 	struct stat is;
 	bool theirs;	/* somebody else has a say in that */
 	bool by_kernel; /* what a link of the kernel's own says need not be where it leads, as /proc/self/fd/0 */
 };
+
+/* What was opened there, of O_PATH, before anything is asked about it. */
+static int asked(struct place *here, int fd, const char *name)
+{
+	unsigned long mount = fd < 0 || waits_for == USER_ANSWERS ? here->mount : mount_of(fd);
+
+	if (fd < 0)
+		return -errno;
+	if (mount != here->mount && mount_answers(mount) > waits_for) {
+		close(fd);
+		return because(-EREMOTE, "%s/%s is of a file system that may not answer", here->at, name);
+	}
+	here->mount = mount;
+	return fd;
+}
 
 static int go_to(struct place *here, int fd)
 {
@@ -43,15 +69,19 @@ static int go_to(struct place *here, int fd)
 
 static int go_from(struct place *here)
 {
-	return go_to(here, open(*here->at ? here->at : "/", O_PATH | O_DIRECTORY | O_CLOEXEC));
+	int err = go_to(here, open(*here->at ? here->at : "/", O_PATH | O_DIRECTORY | O_CLOEXEC));
+
+	here->mount = waits_for < USER_ANSWERS ? mount_of(here->fd) : 0;
+	return err;
 }
 
-/* To ask for a directory mounts one that is mounted when it is asked for. */
+/* To ask for a directory mounts one that is mounted when it is asked for, and waits for whom that waits for. */
 static int enter(int at, const char *name)
 {
-	int fd = openat(at, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	bool waits = waits_for > KERNEL_ANSWERS;
+	int fd = waits ? openat(at, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) : -1;
 
-	return fd < 0 && errno == ENOTDIR ? openat(at, name, O_PATH | O_NOFOLLOW | O_CLOEXEC) : fd;
+	return waits && (fd >= 0 || errno != ENOTDIR) ? fd : openat(at, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 }
 
 bool way_is_of_the_kernel(int fd)
@@ -92,12 +122,12 @@ static bool is_planted(const struct stat *directory, const struct stat *link)
 static int look_up(struct place *here, const char *name, const char *left, char rest[PATH_MAX], int *links, bool follow)
 {
 	char whole[PATH_MAX], target[PATH_MAX];
-	int err = join(whole, here->at, name), fd = err ? -1 : enter(here->fd, name);
+	int err = join(whole, here->at, name), fd = err ?: asked(here, enter(here->fd, name), name);
 	struct stat is;
 	ssize_t length;
 
 	if (fd < 0)
-		return err ?: -errno;
+		return fd;
 	if (fstat(fd, &is) || !S_ISLNK(is.st_mode) || (!follow && !*left)) {
 		strcpy(here->at, whole);
 		memmove(rest, left, strlen(left) + 1);
@@ -127,10 +157,15 @@ static int look_up(struct place *here, const char *name, const char *left, char 
 
 static int go_up(struct place *here)
 {
+	int fd;
+
 	if (!*here->at)
 		return 0;
+	fd = asked(here, openat(here->fd, "..", O_PATH | O_DIRECTORY | O_CLOEXEC), "..");
+	if (fd < 0)
+		return fd;
 	*strrchr(here->at, '/') = '\0';
-	return go_to(here, openat(here->fd, "..", O_PATH | O_DIRECTORY | O_CLOEXEC));
+	return go_to(here, fd);
 }
 
 /* To the end, of which there is the descriptor then. */

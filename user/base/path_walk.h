@@ -5,6 +5,8 @@
 
 #include <stdbool.h>
 
+#include "base/mounts.h"
+
 struct stat;
 
 /*
@@ -19,6 +21,12 @@ struct stat;
  */
 typedef int way_step(void *arg, int at, const char *directory, const struct stat *is, const char *name, bool last);
 int way_walk(const char *path, way_step *step, void *arg);
+
+/*
+ * For whom this process waits from now on: where others answer for what is there, a way ends in front of it (-EREMOTE,
+ * with the reason recorded). Returns what it was before.
+ */
+enum answers way_waits_for(enum answers most);
 
 /* What is there; of a link, where it leads, or the link. */
 int way_look(const char *path, bool follow, struct stat *is);

@@ -88,10 +88,11 @@ static int open_file(struct load *l)
 		l->text = -EINVAL;
 		why = "a file of the kernel's, as in /proc, not one on a disk";
 	} else if (S_ISREG(st.st_mode) && !input && !l->options->feed.key) {
-		l->text = fd;
-		fd = -1;
 		describe_source(l, &st);
-		l->reading.hidden = source_is_hidden(l->text, l->source.path);
+		l->reading.hidden = source_is_hidden(fd, l->source.path);
+		/* A copy of what may not be there when it is read once more, under the lock. */
+		l->text = mount_answers(mount_of(fd)) == KERNEL_ANSWERS ? fd : standard_keep(fd);
+		fd = l->text == fd ? -1 : fd;
 	} else {
 		/* A copy, as its lines may be shown later; and so that what was signed is what is read. */
 		l->text = standard_keep(fd);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/path_walk.h"
 #include "change/feed_row.h"
 #include "change/load_internal.h"
 
@@ -128,9 +129,12 @@ int load_is_as_begun(const struct load *l)
 	struct source now = l->source;
 	int err = !l->begun ? 0 : is ? look(l->change->state, l->name, is) : -ENOMEM;
 	bool meanwhile = is && !err && l->options->if_changed && !is_same(l->begun, is);
+	/* Under the lock. */
+	enum answers before = way_waits_for(KERNEL_ANSWERS);
 
 	if (meanwhile && *now.path && source_look(now.stamp, now.path))
 		now.stamp[0] = '\0';
+	way_waits_for(before);
 	if (is && !err && !is_as_begun(l, is, meanwhile ? holds_either(l, is, &now) : is_same(l->begun, is)))
 		err = because(-EBUSY, "list '%s' was loaded otherwise, or unloaded, while this was read: it stays so",
 			      l->name);

@@ -255,6 +255,8 @@ static void read_directory(struct learned *l, const struct source *source, long 
 
 int own_from_files(struct learned *l)
 {
+	/* Each change asks, with the lock: no user's file system keeps it. */
+	enum answers before = way_waits_for(SERVER_ANSWERS);
 	long long now = time(NULL);
 
 	for (size_t i = 0; i < sizeof(sources) / sizeof(sources[0]) && !l->err; i++) {
@@ -266,5 +268,6 @@ int own_from_files(struct learned *l)
 			read_file(l, &sources[i], sources[i].path, now);
 	}
 	l->guests = false;
+	way_waits_for(before);
 	return l->err;
 }

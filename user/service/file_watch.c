@@ -154,8 +154,12 @@ int file_watch_add(struct file_watch *f, const char *path, size_t number, bool g
 			       err_is(f->err, EMFILE) ? " (fs.inotify.max_user_instances?)" : "");
 	err = way_walk(path, on_step, &file);
 
-	/* A file that is missing is reported when it comes: the path is watched as far as it leads to one. */
-	return err_is(err, ENOENT) || err_is(err, ENOTDIR) || err_is(err, ELOOP) || err_is(err, EXDEV) ? 0 : err;
+	/* A file that is missing is reported when it comes: the path is watched as far as it leads to one, and may be
+	 * looked up. */
+	return err_is(err, ENOENT) || err_is(err, ENOTDIR) || err_is(err, ELOOP) || err_is(err, EXDEV) ||
+			       err_is(err, EREMOTE)
+		       ? 0
+		       : err;
 }
 
 void file_watch_end(struct file_watch *f)
@@ -173,9 +177,12 @@ void file_watch_end(struct file_watch *f)
 /* A new link or directory is complete at once; a new file is still to be written and closed. */
 static bool made_whole(const struct entry *e)
 {
+	enum answers before = way_waits_for(KERNEL_ANSWERS);
 	struct stat st;
+	bool whole = !e->last || (!way_look(e->path, false, &st) && (S_ISLNK(st.st_mode) || st.st_nlink > 1));
 
-	return !e->last || (!way_look(e->path, false, &st) && (S_ISLNK(st.st_mode) || st.st_nlink > 1));
+	way_waits_for(before);
+	return whole;
 }
 
 static bool means(const struct entry *e, const struct inotify_event *event)

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -17,6 +18,9 @@
 
 /* The largest lists take a minute: a job that takes this long hangs. */
 #define JOB_SECONDS 600
+/* A process ends at once when it is killed, but where it waits for a file system that does not answer. */
+#define END_MS	    10000
+#define END_LOOK_MS 10
 /* Nor does a list's new version hold up the others for longer than this: its owner may make it take long. */
 #define LIST_SECONDS 10
 
@@ -213,7 +217,9 @@ void jobs_limit(struct jobs *jobs, int64_t now)
 {
 	char text[JOB_TEXT_MAX];
 
-	if (!jobs->pid || now - jobs->since <= JOB_SECONDS * 1000)
+	if (jobs->pid && jobs->first->stopped && now - jobs->since >= END_MS)
+		raise(SIGCHLD); /* it is given up: jobs_ended() */
+	if (!jobs->pid || jobs->first->stopped || now - jobs->since <= JOB_SECONDS * 1000)
 		return;
 	warn("%s: ran for more than %d s and was stopped", job_text(text, jobs->first), JOB_SECONDS);
 	jobs->first->stopped = true;
@@ -238,9 +244,19 @@ bool jobs_set_aside(struct jobs *jobs, struct jobs *aside, int64_t now)
 	return true;
 }
 
+static bool has_ended(const struct jobs *jobs, int *status)
+{
+	if (!jobs->pid)
+		return false;
+	if (waitpid(jobs->pid, status, WNOHANG) == jobs->pid)
+		return true;
+	*status = SIGKILL;
+	return jobs->first->stopped && clock_ms() - jobs->since >= END_MS;
+}
+
 bool jobs_ended(struct jobs *jobs, struct job **job, int *status)
 {
-	if (!jobs->pid || waitpid(jobs->pid, status, WNOHANG) != jobs->pid)
+	if (!has_ended(jobs, status))
 		return false;
 	jobs->pid = 0;
 	*job = jobs->first;
@@ -313,12 +329,20 @@ void jobs_drop_lines(struct jobs *jobs)
 	drop(&jobs->deferred, true);
 }
 
+static void wait_for(pid_t pid)
+{
+	const struct timespec while_it_ends = { .tv_nsec = END_LOOK_MS * 1000000L };
+
+	for (int ms = 0; ms < END_MS && !waitpid(pid, NULL, WNOHANG); ms += END_LOOK_MS)
+		nanosleep(&while_it_ends, NULL);
+}
+
 void jobs_stop(struct jobs *jobs)
 {
 	if (jobs->pid) {
 		kill(jobs->pid, SIGTERM);
 		kill(jobs->pid, SIGCONT); /* a stopped process would not get the signal */
-		waitpid(jobs->pid, NULL, 0);
+		wait_for(jobs->pid);
 	}
 	jobs->pid = 0;
 	drop(&jobs->first, false);

@@ -18,6 +18,7 @@
 #include "service/config.h"
 #include "service/file_watch.h"
 #include "service/jobs.h"
+#include "service/list_look.h"
 #include "service/retry.h"
 #include "sets/networks.h"
 #include "state/failed.h"
@@ -36,6 +37,8 @@
 #define LOOK_EVERY 60000
 /* Nor is any, where the kernel has nothing left that would: the state is looked at. */
 #define UNSEEN_EVERY 1000
+/* Whoever has to answer for a file has so long, before it is said that he does not. */
+#define ANSWER_MS 10000
 
 /* What is reported of a file. */
 struct news {
@@ -54,6 +57,8 @@ struct followed {
 	char stamp[SOURCE_STAMP_MAX];
 	char tried[SOURCE_STAMP_MAX]; /* the version that was last given to load */
 	struct news news;
+	struct looker looker;
+	bool far; /* others than the kernel answer for it, who may not */
 	bool warned, denied;
 	bool lost; /* nobody knows what came of that */
 };
@@ -87,8 +92,10 @@ int reload_open(struct reload **reload)
 
 static void free_lists(struct followed *lists, size_t n)
 {
-	for (size_t i = 0; lists && i < n; i++)
+	for (size_t i = 0; lists && i < n; i++) {
+		looker_stop(&lists[i].looker);
 		free(lists[i].list);
+	}
 	free(lists);
 }
 
@@ -159,12 +166,14 @@ static void is_untold(struct reload *r, const struct context *context, int err)
 static void follow_files(struct reload *r, const struct config *config, const struct jobs *jobs)
 {
 	char lock[STATE_PATH_MAX], text[LIST_NAME_MAX + 8];
+	enum answers before;
 	struct stat is;
 	int err;
 
 	file_watch_begin(r->watch);
 	err = file_watch_add(r->watch, state_path(lock, jobs->context->state, STATE_LOCK), LOCK_NUMBER, true);
 	is_untold(r, jobs->context, err);
+	before = way_waits_for(KERNEL_ANSWERS);
 	for (size_t i = 0; i < r->n; i++) {
 		struct followed *list = &r->lists[i];
 
@@ -175,6 +184,7 @@ static void follow_files(struct reload *r, const struct config *config, const st
 		list->warned = err && !r->untold;
 	}
 	follow_failed(r, config, jobs);
+	way_waits_for(before);
 	file_watch_end(r->watch);
 }
 
@@ -222,10 +232,12 @@ int reload_follow(struct reload *r, struct state *state, const struct config *co
 	tables = add_networks(jobs->context->state, &table);
 	for (size_t i = 0; i < n + tables && !err; i++) {
 		const struct source *source = i < n ? &sources[i] : &table;
-		const struct followed *old = find(r, source);
+		struct followed *old = find(r, source);
 
-		if (old)
+		if (old) {
 			lists[i] = *old;
+			old->looker = (struct looker){ 0 };
+		}
 		err = keep(&lists[i], source);
 		/* It may have been written before it was watched. */
 		if (!old) {
@@ -328,8 +340,13 @@ static int64_t turn_due(const struct reload *r)
 {
 	int64_t due = due_of(&r->failed, r->due < r->look_at ? r->due : r->look_at);
 
-	for (size_t i = 0; i < r->n; i++)
-		due = due_of(&r->lists[i].news, due);
+	for (size_t i = 0; i < r->n; i++) {
+		const struct followed *list = &r->lists[i];
+
+		due = due_of(&list->news, due);
+		if (list->looker.pid && !list->denied && list->looker.since + ANSWER_MS < due)
+			due = list->looker.since + ANSWER_MS;
+	}
 	return due;
 }
 
@@ -385,33 +402,26 @@ static int load_again(const struct followed *source, const struct config *config
 	return err;
 }
 
-/* Should its file be loaded now? `look`: even if no change was reported. */
-static bool is_due(const struct context *context, struct followed *list, bool look)
+/* May it be loaded now, as what was seen of it says? */
+static bool is_due(const struct context *context, struct followed *list, const struct list_look *seen)
 {
-	char now[SOURCE_STAMP_MAX];
-	bool reported = list->news.changed, denied, in_force;
+	bool denied = err_is(seen->err, EACCES) || err_is(seen->err, ETIMEDOUT) || seen->is_link;
+	bool in_force = !seen->err && !strcmp(seen->stamp, list->stamp);
 	char text[LIST_NAME_MAX + 8];
-	struct stat link;
-	int err;
 
-	if (!reported && !look)
-		return false;
-	list->news.changed = false;
-	err = source_look(now, list->path);
-	in_force = !err && !strcmp(now, list->stamp);
 	/*
 	 * The unit keeps the service out of home directories, where a list may lie that was loaded by hand. A link that
 	 * leads nowhere fails as one that leads to no list: nobody learns by it what there is.
 	 */
-	denied = err_is(err, EACCES) || (err && !way_look(list->path, false, &link) && S_ISLNK(link.st_mode));
 	if (denied && !list->denied)
-		warn("%s: %s; its new versions are not loaded: %s", what(list, text), reason(err),
-		     err_is(err, EACCES)  ? "put it elsewhere, or name it in the config file"
-		     : err_is(err, EXDEV) ? "put the file itself there"
-					  : "the link leads nowhere");
+		warn("%s: %s; its new versions are not loaded: %s", what(list, text), seen->why,
+		     err_is(seen->err, EACCES)	    ? "put it elsewhere, or name it in the config file"
+		     : err_is(seen->err, ETIMEDOUT) ? "have them copied to a disk of this machine"
+		     : err_is(seen->err, EXDEV)	    ? "put the file itself there"
+						    : "the link leads nowhere");
 	if (denied && *list->list)
-		list_failed(context, list->list, reason(err));
-	else if (list->denied && (err || in_force) && *list->list)
+		list_failed(context, list->list, seen->why);
+	else if (list->denied && (seen->err || in_force) && *list->list)
 		list_succeeded(context, list->list);
 	if (denied)
 		list->tried[0] = '\0'; /* what it was refused for is not what it fails with */
@@ -421,30 +431,99 @@ static bool is_due(const struct context *context, struct followed *list, bool lo
 		list_succeeded(context, list->list);
 		list->lost = false;
 	}
-	/* A file that is gone is no new version. */
-	if (err || in_force || !strcmp(now, list->tried))
-		return false;
-	/* If it is being written, its end is reported. The kernel does not see another machine's writer: wait. */
-	if (source_is_written(list->path) || (!reported && source_is_young(list->path, LOOK_EVERY / 1000)))
-		return false;
-	strcpy(list->tried, now);
-	return true;
+	/* A file that is gone is no new version. If one is being written, its end is reported. */
+	return seen->is_news && !seen->is_written;
 }
 
-static void load_new(struct followed *list, const struct config *config, struct jobs *jobs, bool look)
+/* Who answers for files may let a load last for ever: that keeps one place at most, which others need, too. */
+static bool is_held_up(const struct reload *r, const struct followed *list)
+{
+	for (size_t i = 0; i < r->n && list->far; i++)
+		if (r->lists[i].far && r->lists[i].news.rest.at == INT64_MAX)
+			return true;
+	return false;
+}
+
+struct with {
+	struct reload *reload;
+	const struct config *config;
+	struct jobs *jobs;
+	int64_t now;
+};
+
+static void was_seen(const struct with *w, struct followed *list, const struct list_look *seen)
 {
 	char text[LIST_NAME_MAX + 8];
 
-	if (!is_due(jobs->context, list, look))
+	if (!is_due(w->jobs->context, list, seen))
 		return;
-	if (load_again(list, config, jobs))
+	if (is_held_up(w->reload, list)) {
+		list->news.changed = list->news.held = true;
+		retry_later(&list->news.rest, w->now);
+		return;
+	}
+	strcpy(list->tried, seen->stamp);
+	if (load_again(list, w->config, w->jobs))
 		warn("%s: %s", what(list, text), strerror(ENOMEM));
 	else
 		list->news.rest.at = INT64_MAX;
 }
 
+/* `look`: even if no change was reported. */
+static void look_at(const struct with *w, struct followed *list, bool look)
+{
+	const struct list_known file = { list->path, list->stamp, list->tried, list->news.changed };
+	char text[LIST_NAME_MAX + 8];
+	struct list_look seen;
+	int err;
+
+	if (list->looker.pid || (!file.reported && !look))
+		return;
+	list->news.changed = false;
+	list_look(&seen, &file);
+	list->far = err_is(seen.err, EREMOTE);
+	if (!list->far) {
+		was_seen(w, list, &seen);
+		return;
+	}
+	err = looker_begin(&list->looker, &file, w->now);
+	if (err)
+		warn("%s: it cannot be looked at: %s", what(list, text), reason(err));
+}
+
+static bool is_late(const struct followed *list, int64_t now)
+{
+	return list->looker.pid && !list->denied && now - list->looker.since >= ANSWER_MS;
+}
+
+static void say_late(const struct with *w, struct followed *list)
+{
+	struct list_look seen = { .err = -ETIMEDOUT };
+
+	snprintf(seen.why, sizeof(seen.why), "%s: whoever answers for its file system does not answer", list->path);
+	is_due(w->jobs->context, list, &seen);
+}
+
+void reload_looked(struct reload *r, const struct config *config, struct jobs *jobs, int64_t now)
+{
+	const struct with w = { r, config, jobs, now };
+	struct list_look seen;
+
+	for (size_t i = 0; i < r->n; i++) {
+		struct followed *list = &r->lists[i];
+
+		if (!looker_ended(&list->looker, &seen))
+			continue;
+		if (!err_is(seen.err, EREMOTE))
+			was_seen(&w, list, &seen);
+		if (list->news.changed && !list->news.held)
+			r->due = now;
+	}
+}
+
 bool reload_turn(struct reload *r, const struct config *config, struct jobs *jobs, int64_t now)
 {
+	const struct with w = { r, config, jobs, now };
 	bool look = now >= r->look_at, again;
 
 	if (now < turn_due(r))
@@ -453,9 +532,12 @@ bool reload_turn(struct reload *r, const struct config *config, struct jobs *job
 		r->look_at = now + LOOK_EVERY;
 	r->due = INT64_MAX;
 	follow_files(r, config, jobs); /* their paths may lead elsewhere now */
-	for (size_t i = 0; i < r->n; i++)
+	for (size_t i = 0; i < r->n; i++) {
+		if (is_late(&r->lists[i], now))
+			say_late(&w, &r->lists[i]);
 		if (may_look(&r->lists[i].news, now))
-			load_new(&r->lists[i], config, jobs, look);
+			look_at(&w, &r->lists[i], look);
+	}
 	again = may_look(&r->failed, now) && r->failed.changed;
 	if (again) {
 		r->failed.changed = false;

@@ -40,5 +40,7 @@ int64_t reload_due(const struct reload *reload);
  * failed line has changed, try those lines again.
  */
 bool reload_turn(struct reload *reload, const struct config *config, struct jobs *jobs, int64_t now);
+/* The same for what a process had to look at, if it has ended (list_look.h). */
+void reload_looked(struct reload *reload, const struct config *config, struct jobs *jobs, int64_t now);
 
 #endif

@@ -199,6 +199,7 @@ static void on_signal(struct service *s)
 		       jobs_ended(&s->urgent, &job, &status) || jobs_ended(&s->coming, &job, &status) ||
 		       feeds_ended(&s->feeds, &job, &status))
 			service_job_ended(s, job, status);
+		reload_looked(s->reload, s->config, &s->jobs, clock_ms());
 		followers_ended(&s->followers, clock_ms());
 		errands_ended(&s->errands, clock_ms());
 		if (keeper_ended(s->keeper))
