@@ -996,6 +996,7 @@ waits_for_no_file_system() {
 	! grep -q refused silent.said || skip "needs FUSE: $(cat silent.said)"
 	ready
 	bloom load theirs "$WORK/far/list"
+	heard "$log" "list 'theirs': $WORK/far is of a file system that may not answer; a new version is noticed a minute or two later"
 	# Nobody reports it: it is looked at.
 	printf '203.0.113.%d\n' {1..8} >theirs
 	kill -HUP "$service_pid"

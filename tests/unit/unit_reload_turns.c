@@ -82,7 +82,7 @@ static int given_add(struct file_watch *w, const char *path, size_t number, bool
 	     number > 99 ? 0 : number, by_closing ? ", closed" : "");
 	if (lock ? lock_unwatched : file_at(path)->unwatched)
 		return because(-ENOSPC, "%s: too many watches", path);
-	return 0;
+	return !lock && file_at(path)->far ? because(-EREMOTE, "%s may not answer", path) : 0;
 }
 
 static void given_read(struct file_watch *w, void (*each)(void *arg, size_t number), void *arg)

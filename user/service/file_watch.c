@@ -154,12 +154,8 @@ int file_watch_add(struct file_watch *f, const char *path, size_t number, bool g
 			       err_is(f->err, EMFILE) ? " (fs.inotify.max_user_instances?)" : "");
 	err = way_walk(path, on_step, &file);
 
-	/* A file that is missing is reported when it comes: the path is watched as far as it leads to one, and may be
-	 * looked up. */
-	return err_is(err, ENOENT) || err_is(err, ENOTDIR) || err_is(err, ELOOP) || err_is(err, EXDEV) ||
-			       err_is(err, EREMOTE)
-		       ? 0
-		       : err;
+	/* A file that is missing is reported when it comes: the path is watched as far as it leads to one. */
+	return err_is(err, ENOENT) || err_is(err, ENOTDIR) || err_is(err, ELOOP) || err_is(err, EXDEV) ? 0 : err;
 }
 
 void file_watch_end(struct file_watch *f)

@@ -178,8 +178,8 @@ static void follow_files(struct reload *r, const struct config *config, const st
 		struct followed *list = &r->lists[i];
 
 		err = file_watch_add(r->watch, list->path, i, false);
-		/* What may not even be seen is_due() says. */
-		if (err && !list->warned && !r->untold && !way_look(list->path, true, &is))
+		/* What may not even be seen is_due() says; what may not answer is looked at by another process. */
+		if (err && !list->warned && !r->untold && (err_is(err, EREMOTE) || !way_look(list->path, true, &is)))
 			warn("%s: %s; a new version is noticed a minute or two later", what(list, text), reason(err));
 		list->warned = err && !r->untold;
 	}
