@@ -68,8 +68,8 @@ SCRIPTS = {
     'change': 'cli_bans cli_batch cli_load cli_guards cli_guards_boot cli_guards_trials cli_image cli_state cli_events '
               'net_attach net_shared net_confirm net_feeds net_conditions net_rotate net_kill',
     'feeds': 'cli_fleet cli_fleet_core cli_crowd cli_errors net_follow net_crowdsec net_routes net_announce net_door net_fleet',
-    'observe': 'net_observe net_stats net_top net_watch net_hostile net_service cli_events',
-    'service': 'net_service net_config net_feeds net_hostile cli_events cli_systemd',
+    'observe': 'net_observe net_stats net_top net_watch net_hostile net_service net_service_lists cli_events',
+    'service': 'net_service net_service_lists net_config net_feeds net_hostile cli_events cli_systemd',
     'verbs': 'cli_errors cli_docs cli_sets_peer cli_bans cli_batch cli_guards cli_guards_trials cli_load cli_state '
              'cli_image cli_compare cli_plan net_stats net_top net_watch net_config',
 }

@@ -139,3 +139,34 @@ except urllib.error.HTTPError as error:
 sys.stdout.buffer.write(answer.read())
 print(answer.status, file=sys.stderr)' "http://127.0.0.1:9913$1" 2>&1 >page)
 }
+
+# child_of COMMAND-LINE: the process of the service's that is called so, as $child.
+child_of() {
+	wait_until "a child '$1'" has_child "$1"
+}
+
+has_child() {
+	# shellcheck disable=SC2034 # for who asked
+	child=$(pgrep -P "$service_pid" -f "$1")
+}
+
+# healthz: what /healthz says.
+healthz() {
+	python3 -c 'from urllib.request import urlopen
+print(urlopen("http://127.0.0.1:9753/healthz", timeout=30).read().decode(), end="")'
+}
+
+# is_told WORDS: status and /healthz say it.
+is_told() {
+	"$XDP_BLOOM" status >said
+	grep -qF "$1" said && healthz >page && grep -qF "$1" page
+}
+
+says_no_more() {
+	"$XDP_BLOOM" status >said
+	! grep -qF "$1" said && healthz >page && ! grep -qF "$1" page
+}
+
+is_filtered() {
+	ip link show "$1" | grep -q xdp
+}
