@@ -604,10 +604,10 @@ static void given_errands_came(struct errands *errands, int64_t now)
 	word("errands_came");
 }
 
-static void given_observer_turn(struct observer *observer)
+static void given_observer_turn(struct observer *observer, bool spares)
 {
 	is(is_observer(observer));
-	word("observer");
+	word("observer%s", spares ? "(spares)" : "");
 }
 
 static ssize_t given_read(int fd, void *to, size_t n)

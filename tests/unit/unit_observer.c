@@ -36,7 +36,7 @@ static struct {
 	int live_err, state_err, ring_err, relay_err, history_err, private_err, counters_err, lists_err, detector_err,
 		attach_err, follow_err, token_err, listen_err;
 	int no_memory; /* the allocation of this number fails; 0: none does */
-	bool no_weigher, no_passing, lost, full, detects, exact, is_open, sees;
+	bool no_weigher, no_passing, lost, full, spares, detects, exact, is_open, sees;
 	__u64 number, edits, counted;
 	double rate;
 	const char *token, *lists[3];
@@ -561,7 +561,7 @@ static void turn(void)
 	static char why[768];
 	const struct page_passing *passing = &observer->pages.passing;
 
-	observer_turn(observer);
+	observer_turn(observer, given.spares);
 	if (passing->since)
 		line("looks since %lld", (long long)passing->since - BEGINS);
 	if (strcmp(why, passing->why) != 0)
@@ -866,6 +866,11 @@ static void no_name(void)
 	turn();
 	after(4999);
 	now_ms++;
+	given.spares = true;
+	turn();
+	observer_look(observer);
+	given.spares = false;
+	turn();
 	given.relay_err = 0;
 	observer_look(observer);
 	turn();
@@ -890,6 +895,9 @@ static void no_room(void)
 	given.history_err = 0;
 	after(1000);
 	given.full = false;
+	given.spares = true;
+	after(1000);
+	given.spares = false;
 	after(1000);
 	given.full = true;
 	after(1000);

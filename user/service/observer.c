@@ -58,6 +58,7 @@ struct observer {
 	double rate;		/* the samples were opened with it */
 	bool taken;		/* samples came since the last refill */
 	bool counting, no_room; /* for the history: it is in memory */
+	bool spares;		/* what room there is others may need */
 	int64_t counted, opened;
 	uint64_t second; /* of the clock, that is being counted */
 	int64_t tried;	 /* to count: also limits how often counters that cannot be read are tried */
@@ -306,7 +307,7 @@ static void keep_history(struct observer *o)
 	struct history *fresh;
 	int err;
 
-	if (!lost && (!o->no_room || reserve_is_needed(o->live.context->state)))
+	if (!lost && (!o->no_room || o->spares || reserve_is_needed(o->live.context->state)))
 		return;
 	err = history_open(o->live.context, &fresh, true);
 	if (lost)
@@ -399,7 +400,7 @@ static void count(struct observer *o, int64_t now)
 void observer_look(struct observer *o)
 {
 	open_samples(o);
-	if (o->relay.listener < 0)
+	if (o->relay.listener < 0 && !o->spares)
 		relay_open(o->live.context, &o->relay);
 	o->opened = clock_ms();
 }
@@ -414,10 +415,11 @@ void observer_state(struct observer *o, bool readable)
 	o->pages.state_lost = !readable;
 }
 
-void observer_turn(struct observer *o)
+void observer_turn(struct observer *o, bool spares)
 {
 	int64_t now = clock_ms();
 
+	o->spares = spares;
 	relay_accept(&o->relay);
 	if (o->server)
 		web_serve(o->server);

@@ -35,7 +35,7 @@ void observer_state(struct observer *observer, bool readable);
 unsigned int observer_fds(struct observer *observer, struct pollfd *fds);
 /* At most so many ms. */
 int observer_timeout(struct observer *observer);
-/* After the wait, whatever ended it. */
-void observer_turn(struct observer *observer);
+/* After the wait, whatever ended it. `spares`: others may need what room there is on a full disk, a name, too. */
+void observer_turn(struct observer *observer, bool spares);
 
 #endif

@@ -377,7 +377,7 @@ static void loop(struct service *s)
 		}
 		if (fds[ON_ERRAND].revents)
 			errands_came(&s->errands, clock_ms());
-		observer_turn(s->observer);
+		observer_turn(s->observer, busy(s));
 	}
 }
 
