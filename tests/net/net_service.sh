@@ -561,6 +561,7 @@ starts_without_names() {
 	heard "$log" "samples.sock: No space left on device; no other command sees samples until there is room"
 	heard "$log" "the disk is full: the room that was kept for this is used"
 	heard "$notes" READY=1
+	[[ $line == *"=1 of 1 interfaces attached"* ]] || fail "it is ready with '$line': $(cat unheard; "$XDP_BLOOM" status)"
 	send 0 -b banned -c clean
 	rm small/name*
 	wait_until "its socket" test -S small/state/samples.sock
