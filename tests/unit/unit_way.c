@@ -562,16 +562,17 @@ static void opened_by_name(void)
 	static const struct {
 		const char *path;
 		int error, error_led;
-	} each
-		[] = {
-			{ "dir/file", 0, 0 },
-			{ "dir/pipe", 0, 0 },
-			{ "dir/device", 0, EPERM },
-			{ "dir", 0, 0 },
-			{ "dir/none", ENOENT, ENOENT },
-			{ "/dev/null", 0, 0 },
-			{ "dir/descriptor", 0, ENOENT }, /* by no name: only the kernel follows */
-		};
+	} each[] = {
+		{ "dir/file", 0, 0 },
+		{ "dir/pipe", 0, 0 },
+		{ "dir/device", 0, EPERM },
+		{ "dir", 0, 0 },
+		{ "dir/none", ENOENT, ENOENT },
+		{ "dir/file/", ENOTDIR, ENOTDIR },
+		{ "", ENOENT, ENOENT },
+		{ "/dev/null", 0, 0 },
+		{ "dir/descriptor", 0, ENOENT }, /* by no name: only the kernel follows */
+	};
 	struct stat is;
 	int pipes[2], writer;
 	char link[64];
@@ -594,11 +595,19 @@ static void opened_by_name(void)
 			fd = way_open_named(each[i].path);
 			CHECK(wanted ? err_is(fd, wanted) : fd >= 0 && !(fcntl(fd, F_GETFL) & O_PATH), "%s%s: %s",
 			      each[i].path, led ? ", another user's" : "", fd < 0 ? reason(fd) : "opened");
-			CHECK(fd < 0 || opens_again == (unsigned int)(led && !strncmp(each[i].path, "dir/", 4)),
+			CHECK(fd < 0 || opens_again == !!strcmp(each[i].path, "dir/descriptor"),
 			      "%s: it is looked up once more", each[i].path);
 			close_fd(fd);
 		}
 	}
+	/* His link, or his file that may be a link a moment later, in a directory of all. */
+	ENOUGH(!chmod("dir", 01777));
+	his = ino_of("dir/device");
+	opens_again = 0;
+	CHECK(err_is(way_open_named("dir/device"), EACCES), "a link that was put there leads to a device");
+	his = ino_of("dir/file");
+	close_fd(way_open_named("dir/file"));
+	CHECK(opens_again == 1, "it is looked up once more where all may put links");
 	his = 0;
 	magic = PROC_SUPER_MAGIC;
 	close(writer);

@@ -125,6 +125,7 @@ static int look_up(struct place *here, const char *name, const char *left, char 
 	int err = join(whole, here->at, name), fd = err ?: asked(here, enter(here->fd, name), name);
 	struct stat is;
 	ssize_t length;
+	bool planted;
 
 	if (fd < 0)
 		return fd;
@@ -140,10 +141,11 @@ static int look_up(struct place *here, const char *name, const char *left, char 
 		err = -ELOOP;
 	if (err)
 		return err;
-	if (!*left && is_planted(&here->is, &is))
+	planted = !*left && is_planted(&here->is, &is);
+	here->theirs = here->theirs || planted || !trust_user(is.st_uid);
+	if (planted)
 		return -EACCES;
 	here->by_kernel = here->by_kernel || way_is_of_the_kernel(here->fd);
-	here->theirs = here->theirs || !trust_user(is.st_uid);
 	target[length] = '\0';
 	err = join(whole, target, left);
 	if (err)
@@ -174,6 +176,8 @@ static int walk(struct place *here, const char *path, bool follow, way_step *ste
 	char rest[PATH_MAX], name[NAME_MAX + 1];
 	int links = 0, steps = 0, err;
 
+	if (!*path)
+		return -ENOENT;
 	if (*path != '/' && !getcwd(here->at, sizeof(here->at)))
 		return -errno;
 	if (!strcmp(here->at, "/"))
@@ -208,7 +212,7 @@ static int walk(struct place *here, const char *path, bool follow, way_step *ste
 		if (!err)
 			err = look_up(here, name, left, rest, &links, follow);
 	}
-	return err;
+	return !err && path[strlen(path) - 1] == '/' && !S_ISDIR(here->is.st_mode) ? -ENOTDIR : err;
 }
 
 const char *fd_path(char path[FD_PATH_MAX], int fd)
@@ -260,6 +264,7 @@ int way_open_named(const char *path)
 {
 	struct place here = { .fd = -1 };
 	int err = walk(&here, path, true, NULL, NULL), fd;
+	bool found = !err && !here.by_kernel;
 	char again[FD_PATH_MAX];
 
 	/* What leads on by no name, as /dev/stdin does, only the kernel follows. */
@@ -267,9 +272,8 @@ int way_open_named(const char *path)
 		err = 0;
 	else if (!err && (S_ISCHR(here.is.st_mode) || S_ISBLK(here.is.st_mode)))
 		err = because(-EPERM, "another user's link leads to a device");
-	fd = err ? -1
-		 : open(here.theirs && !here.by_kernel ? fd_path(again, here.fd) : path,
-			O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	/* Not by its name, where it was found: somebody else may have put another there since. */
+	fd = err ? -1 : open(found ? fd_path(again, here.fd) : path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
 	err = err ?: fd < 0 ? -errno : 0;
 	close_fd(here.fd);
 	return err ?: fd;
