@@ -92,6 +92,40 @@ opens_no_device_that_another_leads_to() {
 }
 
 # Terabytes of them cost who makes them nothing. In a frame of zstd zeros are blocks of nothing.
+# What /proc/PID/root says is "/": not this machine's.
+reads_what_a_process_has() {
+	mkdir t
+	mkfifo up
+	echo 45.0.0.1 >t/list
+	chmod 755 . t
+	local user pid there change
+	for user in 0 65534; do
+		# shellcheck disable=SC2016 # its own
+		unshare --mount --propagation private sh -c 'mount -t tmpfs t t && chmod 755 t && echo "45.0.0.2" >t/list &&
+			exec 3>up && exec setpriv --reuid="$1" --clear-groups \
+				sh -c "read -r pid rest </proc/self/stat; echo \$pid >&3; exec sleep 60"' - $user &
+		pid=$!
+		read -r <up
+		there=/proc/$REPLY/root$PWD/t # as /proc calls it, which may be of those outside
+		for change in --force --if-changed; do
+			bloom load list "$there/list" $change --force
+			verdicts 45.0.0.2=drop 45.0.0.1=pass
+			bloom unload list
+		done
+		kill $pid
+		wait $pid || true
+	done
+	# The file that is open, not what has its name by now; and still no pipe where a file is wanted.
+	echo 45.0.0.3 >gone
+	exec 9<gone
+	rm gone
+	echo 45.0.0.4 >"gone (deleted)"
+	bloom load list /dev/fd/9 --if-changed
+	exec 9<&-
+	verdicts 45.0.0.3=drop 45.0.0.4=pass
+	refused "not a regular file" load list <(echo 45.0.0.5) --if-changed
+}
+
 ends_where_a_file_has_holes() {
 	local kind nothing="damaged: more than 4 MiB of it unpack to nothing"
 
@@ -930,7 +964,7 @@ leaves_nothing_behind() {
 	verdicts 192.0.2.1=drop
 }
 
-run_cases takes_rows undoes_nothing leaves_nothing_behind takes_the_state_away shows_one_list shows_what_was_refused one_kind wide_exceptions asks_before_it_guesses leaves_bogons_out hides_what_a_link_led_to reads_no_file_of_the_kernel opens_no_device_that_another_leads_to ends_where_a_file_has_holes ends_with_what_has_no_end refuses_own_addresses knows_all_gateways refuses_big_changes refuses_wide_lists refuses_more_let_through \
+run_cases takes_rows undoes_nothing leaves_nothing_behind takes_the_state_away shows_one_list shows_what_was_refused one_kind wide_exceptions asks_before_it_guesses leaves_bogons_out hides_what_a_link_led_to reads_no_file_of_the_kernel opens_no_device_that_another_leads_to reads_what_a_process_has ends_where_a_file_has_holes ends_with_what_has_no_end refuses_own_addresses knows_all_gateways refuses_big_changes refuses_wide_lists refuses_more_let_through \
 	refuses_slow_poison grants_no_more_than_was_asked dry_run_changes_nothing skips_damaged_lines shadow_only_counts counts_by_list explains_every_list exceptions_without_a_roster goes_back_unconfirmed \
 	goes_back_late goes_back_by_its_own_clock goes_back_into_little_memory goes_back_without_a_build \
 	goes_back_at_the_second_try

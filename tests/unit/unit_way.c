@@ -70,7 +70,9 @@ static int given_fstat(int fd, struct stat *is)
 
 static int given_fstatfs(int fd, struct statfs *fs)
 {
-	fs->f_type = fd == 7 || number_of(fd) == kernels ? magic : TMPFS_MAGIC;
+	if (fd >= 0 && number_of(fd) != kernels)
+		return fstatfs(fd, fs);
+	fs->f_type = magic;
 	return magic ? 0 : -1;
 }
 
@@ -385,23 +387,24 @@ static void round_and_round(void)
 	remove_tree();
 }
 
-/* In a directory beneath one that may not be entered. */
+/* In a directory beneath one that may not be entered: what is called from there is found as the kernel finds it. */
 static void closed_above(void)
 {
 	pid_t child;
 	int status;
 
 	make_tree();
-	ENOUGH(!mkdir("in", 0777) && !mkdir("in/here", 0777) && !chdir("in/here") && !chmod("..", 0));
+	ENOUGH(!mkdir("in", 0777) && !mkdir("in/here", 0777) && !chdir("in/here") && !close(creat("list", 0644)) &&
+	       !chmod(".", 0755) && !chmod("..", 0));
 	fflush(stdout);
 	child = fork();
 	if (!child) {
 		/* Whom nothing is closed to becomes somebody else; without rights it is closed to its owner, too. */
 		(void)!setresuid(65534, 65534, 65534);
-		_exit(error_number(way_walk("list", on_step, &(struct seen){ 0 })));
+		_exit(way_open_named("list") < 0 || !err_is(way_open_named("../here/list"), EACCES));
 	}
 	ENOUGH(child > 0 && waitpid(child, &status, 0) == child);
-	CHECK(WIFEXITED(status) && WEXITSTATUS(status) == EACCES, "status %x", (unsigned int)status);
+	CHECK(WIFEXITED(status) && !WEXITSTATUS(status), "status %x", (unsigned int)status);
 	ENOUGH(!chmod("..", 0700) && !chdir(root));
 	remove_tree();
 }
@@ -499,11 +502,11 @@ static void of_the_kernel(void)
 
 	for (size_t i = 0; i < sizeof(of_it) / sizeof(of_it[0]); i++) {
 		magic = of_it[i];
-		CHECK(way_is_of_the_kernel(7), "%x is not", magic);
+		CHECK(way_is_of_the_kernel(-1), "%x is not", magic);
 	}
 	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
 		magic = others[i];
-		CHECK(!way_is_of_the_kernel(7), "%x is", magic);
+		CHECK(!way_is_of_the_kernel(-1), "%x is", magic);
 	}
 	magic = PROC_SUPER_MAGIC;
 }
@@ -563,15 +566,11 @@ static void opened_by_name(void)
 		const char *path;
 		int error, error_led;
 	} each[] = {
-		{ "dir/file", 0, 0 },
-		{ "dir/pipe", 0, 0 },
-		{ "dir/device", 0, EPERM },
-		{ "dir", 0, 0 },
-		{ "dir/none", ENOENT, ENOENT },
-		{ "dir/file/", ENOTDIR, ENOTDIR },
-		{ "", ENOENT, ENOENT },
-		{ "/dev/null", 0, 0 },
-		{ "dir/descriptor", 0, ENOENT }, /* by no name: only the kernel follows */
+		{ "dir/file", 0, 0 },		{ "dir/pipe", 0, 0 },
+		{ "dir/device", 0, EPERM },	{ "dir", 0, 0 },
+		{ "dir/none", ENOENT, ENOENT }, { "dir/file/", ENOTDIR, ENOTDIR },
+		{ "", ENOENT, ENOENT },		{ "/dev/null", 0, 0 },
+		{ "dir/descriptor", 0, EXDEV }, /* by no name: only the kernel follows */
 	};
 	struct stat is;
 	int pipes[2], writer;
@@ -584,7 +583,6 @@ static void opened_by_name(void)
 	ENOUGH(!symlink(link, "dir/descriptor"));
 	/* A writer is there. */
 	writer = (open)("dir/pipe", O_RDWR);
-	magic = TMPFS_MAGIC;
 
 	for (int led = 0; led < 2; led++) {
 		his = led ? is.st_ino : 0;
@@ -595,8 +593,7 @@ static void opened_by_name(void)
 			fd = way_open_named(each[i].path);
 			CHECK(wanted ? err_is(fd, wanted) : fd >= 0 && !(fcntl(fd, F_GETFL) & O_PATH), "%s%s: %s",
 			      each[i].path, led ? ", another user's" : "", fd < 0 ? reason(fd) : "opened");
-			CHECK(fd < 0 || opens_again == !!strcmp(each[i].path, "dir/descriptor"),
-			      "%s: it is looked up once more", each[i].path);
+			CHECK(fd < 0 || opens_again, "%s: it is looked up once more", each[i].path);
 			close_fd(fd);
 		}
 	}
@@ -609,10 +606,69 @@ static void opened_by_name(void)
 	close_fd(way_open_named("dir/file"));
 	CHECK(opens_again == 1, "it is looked up once more where all may put links");
 	his = 0;
-	magic = PROC_SUPER_MAGIC;
 	close(writer);
 	close(pipes[0]);
 	close(pipes[1]);
+	remove_tree();
+}
+
+/* What a process has, by the kernel's own links: not by what they say, which may be the name of another file. */
+static void of_a_process(void)
+{
+	char gone[32], of_dir[32], wanted[300];
+	struct seen seen = { 0 };
+	struct stat is, link;
+	int fd, dir, err;
+
+	make_tree();
+	ENOUGH(!mkdir("dir", 0755) && !close(creat("dir/file", 0600)) && !close(creat("gone (deleted)", 0600)) &&
+	       !symlink("/dev/null", "dir/device"));
+	fd = (open)("gone", O_CREAT | O_RDWR, 0600);
+	dir = (open)("dir", O_RDONLY | O_DIRECTORY);
+	ENOUGH(fd >= 0 && dir >= 0 && !unlink("gone") && !fstat(fd, &link));
+	snprintf(gone, sizeof(gone), "/proc/self/fd/%d", fd);
+	snprintf(of_dir, sizeof(of_dir), "/proc/self/fd/%d/../dir/", dir);
+	err = way_look(gone, true, &is);
+	CHECK(!err && is.st_ino == link.st_ino, "another file than what is open: %s", reason(err));
+	close(fd);
+	for (int i = 0; i < 2; i++) {
+		char path[PATH_MAX];
+
+		snprintf(path, sizeof(path), "%sfile", i ? of_dir : "/proc/self/cwd/dir/");
+		err = way_walk(path, on_step, &seen);
+		CHECK(!err && !way_look(path, true, &is) && is.st_ino == ino_of("dir/file"), "%s: %s", path,
+		      reason(err));
+		fd = way_open(path, WAY_FILE, false);
+		CHECK(fd >= 0, "%s: %s", path, reason(fd));
+		close_fd(fd);
+		way_waits_for(SERVER_ANSWERS);
+		err = way_look(path, true, &is);
+		way_waits_for(USER_ANSWERS);
+		CHECK(err_is(err, EXDEV), "who waits for no user looks there: %s", reason(err));
+	}
+	snprintf(wanted, sizeof(wanted), "/proc/%d/fd/%d leads where a process is, which may not answer", (int)getpid(),
+		 dir);
+	CHECK(!strcmp(reason(err), wanted), "'%s'", reason(err));
+
+	/* Another user's process: its directory leads nobody, what it has may. */
+	for (enum answers most = KERNEL_ANSWERS; most <= USER_ANSWERS; most++) {
+		way_waits_for(most);
+		CHECK(!way_look("/proc/mounts", true, &is) && !way_look("/proc/net/dev", true, &is), "ours");
+		ENOUGH(!stat("/proc/self", &is));
+		his = is.st_ino;
+		err = way_look("/proc/self/status", true, &is);
+		CHECK(most < USER_ANSWERS ? err_is(err, EXDEV) : !err, "%d: %s", most, reason(err));
+		his = 0;
+	}
+	ENOUGH(!lstat("/proc/self/cwd", &link));
+	his = link.st_ino;
+	fd = way_open("/proc/self/cwd/dir/file", WAY_FILE, false);
+	CHECK(fd >= 0, "what his process has: %s", reason(fd));
+	close_fd(fd);
+	err = way_open_named("/proc/self/cwd/dir/device");
+	CHECK(err_is(err, EPERM), "his process leads to a device: %d", err);
+	his = 0;
+	close(dir);
 	remove_tree();
 }
 
@@ -680,6 +736,7 @@ int main(void)
 		{ "files of the kernel", of_the_kernel },
 		{ "what is opened", opened },
 		{ "what is opened by its name", opened_by_name },
+		{ "what a process has", of_a_process },
 		{ "where nobody may answer", may_not_answer },
 	};
 

@@ -16,6 +16,7 @@
 #include "base/log.h"
 #include "base/trusted_dir.h"
 
+#define PROC_ROOT 1  /* the number of /proc itself */
 #define LINKS_MAX 40 /* as many as the kernel follows */
 /* From the first link on. Each link may have thousands, all of which who walks would look up, and watch. */
 #define STEPS_MAX 256
@@ -42,7 +43,7 @@ struct place {
 	char at[PATH_MAX];   /* "": the root */
 	struct stat is;
 	bool theirs;	/* somebody else has a say in that */
-	bool by_kernel; /* what a link of the kernel's own says need not be where it leads, as /proc/self/fd/0 */
+	bool by_kernel; /* by a process, as /proc/self/fd/0: `at` begins there, and is no shorter above that */
 };
 
 /* What was opened there, of O_PATH, before anything is asked about it. */
@@ -67,9 +68,9 @@ static int go_to(struct place *here, int fd)
 	return fd < 0 || fstat(fd, &here->is) ? -errno : 0;
 }
 
-static int go_from(struct place *here)
+static int go_from(struct place *here, const char *from)
 {
-	int err = go_to(here, open(*here->at ? here->at : "/", O_PATH | O_DIRECTORY | O_CLOEXEC));
+	int err = go_to(here, open(from, O_PATH | O_DIRECTORY | O_CLOEXEC));
 
 	here->mount = waits_for < USER_ANSWERS ? mount_of(here->fd) : 0;
 	return err;
@@ -99,12 +100,23 @@ bool way_is_of_the_kernel(int fd)
 	return false;
 }
 
-/* Where others may write, but not take away what is not theirs, only links of theirs lead astray. */
+static bool is_of_processes(int fd)
+{
+	struct statfs fs;
+
+	return !fstatfs(fd, &fs) && fs.f_type == PROC_SUPER_MAGIC;
+}
+
+/*
+ * Where others may write, but not take away what is not theirs, only links of theirs lead astray. In /proc the owner is
+ * whose process it is, who has no say in where names lead, but in how long a look lasts.
+ */
 static int may_look_up(struct place *here)
 {
 	mode_t others = here->is.st_mode & S_ISVTX ? 0 : here->is.st_mode & (S_IWGRP | S_IWOTH);
+	bool is_his = others || !trust_user(here->is.st_uid);
 
-	here->theirs = here->theirs || others || !trust_user(here->is.st_uid);
+	here->theirs = here->theirs || (is_his && (waits_for < USER_ANSWERS || !is_of_processes(here->fd)));
 	return here->theirs && way_is_of_the_kernel(here->fd)
 		       ? because(-EXDEV, "another user's link leads to %s, where a look may last for ever", here->at)
 		       : 0;
@@ -118,18 +130,37 @@ static bool is_planted(const struct stat *directory, const struct stat *link)
 	       link->st_uid != directory->st_uid;
 }
 
+/* What a process has there is in its own file systems, of which nobody here knows who answers. */
+static int follow_by_kernel(struct place *here, const char *name, uid_t owner)
+{
+	if (waits_for < USER_ANSWERS)
+		return because(-EXDEV, "%s/%s leads where a process is, which may not answer", here->at, name);
+	here->by_kernel = true;
+	here->theirs = here->theirs || !trust_user(owner);
+	return asked(here, openat(here->fd, name, O_PATH | O_CLOEXEC), name);
+}
+
 /* Looks up `name` there: goes to it, or, where it is a link, puts its target in front of `left` into `rest`. */
 static int look_up(struct place *here, const char *name, const char *left, char rest[PATH_MAX], int *links, bool follow)
 {
 	char whole[PATH_MAX], target[PATH_MAX];
 	int err = join(whole, here->at, name), fd = err ?: asked(here, enter(here->fd, name), name);
+	bool planted, leads_on;
 	struct stat is;
 	ssize_t length;
-	bool planted;
 
 	if (fd < 0)
 		return fd;
-	if (fstat(fd, &is) || !S_ISLNK(is.st_mode) || (!follow && !*left)) {
+	leads_on = !fstat(fd, &is) && S_ISLNK(is.st_mode) && (follow || *left);
+	/* What such a link says is what the process calls it: here that may be another file, or none. */
+	if (leads_on && here->is.st_ino != PROC_ROOT && is_of_processes(here->fd)) {
+		close(fd);
+		fd = follow_by_kernel(here, name, is.st_uid);
+		if (fd < 0)
+			return fd;
+		leads_on = false;
+	}
+	if (!leads_on) {
 		strcpy(here->at, whole);
 		memmove(rest, left, strlen(left) + 1);
 		return go_to(here, fd);
@@ -145,7 +176,6 @@ static int look_up(struct place *here, const char *name, const char *left, char 
 	here->theirs = here->theirs || planted || !trust_user(is.st_uid);
 	if (planted)
 		return -EACCES;
-	here->by_kernel = here->by_kernel || way_is_of_the_kernel(here->fd);
 	target[length] = '\0';
 	err = join(whole, target, left);
 	if (err)
@@ -154,7 +184,8 @@ static int look_up(struct place *here, const char *name, const char *left, char 
 	if (*target != '/')
 		return 0;
 	*here->at = '\0';
-	return go_from(here);
+	here->by_kernel = false;
+	return go_from(here, "/");
 }
 
 static int go_up(struct place *here)
@@ -166,7 +197,10 @@ static int go_up(struct place *here)
 	fd = asked(here, openat(here->fd, "..", O_PATH | O_DIRECTORY | O_CLOEXEC), "..");
 	if (fd < 0)
 		return fd;
-	*strrchr(here->at, '/') = '\0';
+	if (!here->by_kernel)
+		*strrchr(here->at, '/') = '\0';
+	else if (strlen(here->at) + sizeof("/..") <= PATH_MAX)
+		strcat(here->at, "/..");
 	return go_to(here, fd);
 }
 
@@ -185,7 +219,7 @@ static int walk(struct place *here, const char *path, bool follow, way_step *ste
 	if (strlen(path) >= sizeof(rest))
 		return -ENAMETOOLONG;
 	strcpy(rest, path);
-	err = go_from(here);
+	err = go_from(here, *path == '/' ? "/" : ".");
 	while (!err) {
 		const char *begin = rest + strspn(rest, "/");
 		size_t length = strcspn(begin, "/");
@@ -264,16 +298,12 @@ int way_open_named(const char *path)
 {
 	struct place here = { .fd = -1 };
 	int err = walk(&here, path, true, NULL, NULL), fd;
-	bool found = !err && !here.by_kernel;
 	char again[FD_PATH_MAX];
 
-	/* What leads on by no name, as /dev/stdin does, only the kernel follows. */
-	if (!here.theirs || here.by_kernel)
-		err = 0;
-	else if (!err && (S_ISCHR(here.is.st_mode) || S_ISBLK(here.is.st_mode)))
+	if (!err && here.theirs && (S_ISCHR(here.is.st_mode) || S_ISBLK(here.is.st_mode)))
 		err = because(-EPERM, "another user's link leads to a device");
-	/* Not by its name, where it was found: somebody else may have put another there since. */
-	fd = err ? -1 : open(found ? fd_path(again, here.fd) : path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	/* Not by its name: somebody else may have put another there since. */
+	fd = err ? -1 : open(fd_path(again, here.fd), O_RDONLY | O_CLOEXEC | O_NOCTTY);
 	err = err ?: fd < 0 ? -errno : 0;
 	close_fd(here.fd);
 	return err ?: fd;

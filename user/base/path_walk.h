@@ -17,7 +17,8 @@ struct stat;
  *
  * Under /proc a look at a name may last for ever, as long as the process likes that it leads to. So whoever has a say
  * in where the way leads, by a link or a directory on it that is not root's, nor ours, leads nobody there: -EXDEV, with
- * the reason recorded, and no name has been looked up there.
+ * the reason recorded, and no name has been looked up there. Who does not wait for users (way_waits_for()) looks up
+ * nothing of another user's process either, nor follows a link to what a process has, as /proc/PID/root.
  */
 typedef int way_step(void *arg, int at, const char *directory, const struct stat *is, const char *name, bool last);
 int way_walk(const char *path, way_step *step, void *arg);
