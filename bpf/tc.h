@@ -2,8 +2,8 @@
 /*
  * The programs of tc, by the same stages and arrays. What skb->protocol says is no help: whoever has a packet socket
  * may say there what he likes. So a frame is read from its first byte, and where there is none a packet by its version;
- * which of them an interface has, its root tells. What comes in by a netkit is delivered by what a socket at its other
- * end has said, and is read as if it had no frame.
+ * which of them an interface has, its root tells. What comes in by a netkit or a VXLAN is delivered by what its
+ * sender's socket has said, and is read as if it had no frame.
  *
  * They are written for what leaves. For what comes in the loader puts others into the place of three kinds of
  * instruction (programs.c): so whoever has the one pays nothing for the other. It finds them by wire_len, whose place
@@ -92,6 +92,19 @@ inline_never int is_wrapped(const struct __sk_buff *ctx, const char *at)
 
 #define SAYS_IP(ctx) ((__u16)(ctx)->protocol == NET16(ETH_P_IP) || (__u16)(ctx)->protocol == NET16(ETH_P_IPV6))
 
+/*
+ * Of what comes in: is it what the kernel and the frame both call something else? That may begin as IP does, as STP's
+ * packets do. Where there is no frame, nobody takes for IP what the kernel does not.
+ */
+inline_never int is_other(struct __sk_buff *ctx)
+{
+	__u16 said = ctx->protocol, type;
+
+	if (!comes_in() || bpf_skb_load_bytes(ctx, offsetof(struct ethernet, proto), &type, sizeof(type)))
+		return 0;
+	return type == said || (said == NET16(ETH_P_802_2) && NET16(type) < ETH_P_802_3_MIN);
+}
+
 /* Not inlined: of a register more the stack of the largest programs would not be enough. */
 inline_never __u16 type_of(const struct __sk_buff *ctx, const char *at)
 {
@@ -144,6 +157,8 @@ inline_always int find_bare_with(struct __sk_buff *ctx, struct headers *headers,
 		return 1;
 	if (!SAYS_IP(ctx) && is_wrapped(ctx, headers->bytes))
 		return find_wrapped(ctx, headers, pull);
+	if (pull && !SAYS_IP(ctx) && is_other(ctx))
+		return 1;
 	headers->eth.proto = parse_version((const __u8 *)headers->bytes);
 	if (headers->eth.proto != NET16(ETH_P_IPV6))
 		return !headers->eth.proto;

@@ -192,9 +192,9 @@ no_far_end() {
 	! ip link change edge9 type gre local 10.0.0.1 remote 10.0.0.2 key 7 ttl 64 2>/dev/null || fail "it has a far end now"
 }
 
-# prepare [KIND]
+# prepare [KIND ARGS...]
 prepare() {
-	device "${1:-tun}"
+	device "${@:-tun}"
 	printf '%s\n' 192.0.2.7 203.0.113.0/24 2001:db8::7 >list
 	bloom load bad list --bogons=keep
 }
@@ -288,9 +288,14 @@ says() {
 	is "$(get .packets.dropped stats)" ${#banned[@]} "the number dropped"
 }
 
-# by_tc KIND: that of ppp is none that XDP's programs read; by tc all kinds are.
+# by_tc KIND ARGS...: that of ppp is none that XDP's programs read; by tc all kinds are.
 by_tc() {
-	prepare "$1"
+	local address
+
+	prepare "$@"
+	for address in "${banned_to[@]}" "${clean_to[@]}"; do # nobody answers for their neighbours
+		[[ $1 != vxlan || $address != *:* ]] || far ip -6 route replace "${address#to/}" via fd09::1 dev edge9
+	done
 	[ "$1" != ppp ] || refused "it is none of those that are read without" attach edge9 --mode skb
 	bloom attach edge9 --mode tc
 	arrive "${clean[@]}"
@@ -330,7 +335,8 @@ in_fragments() {
 }
 
 # A pair whose other end is in another namespace, where somebody has a packet socket: a netkit's packets are delivered by what that
-# says, and not by what stands in the frame; a veth's by the frame.
+# says, and not by what stands in the frame; a veth's by the frame. A VXLAN that is there, with this one's network under it, is such an
+# other end, too: the kernel takes a short way between the two.
 # as_said KIND
 as_said() {
 	local mac setting peer way match wanted
@@ -344,6 +350,12 @@ as_said() {
 		peer=$(ip -o link | sed -n 's/^[0-9]*: \(nk[0-9]*\)@.*/\1/p')
 		ip link set "$peer" netns "$far"
 		far ip link set "$peer" name to-here
+	elif [ "$1" = vxlan ]; then
+		need bridge
+		ip addr add 10.0.0.1/32 dev lo
+		ip link add edge9 type vxlan id 7 dstport 4789 local 10.0.0.1 2>/dev/null || skip "the kernel has no VXLAN (CONFIG_VXLAN)"
+		ip link add to-here type vxlan id 8 dstport 4789 local 10.0.0.1
+		ip link set to-here netns "$far"
 	else
 		ip link add edge9 type "$1" peer name to-here netns "$far"
 	fi
@@ -358,6 +370,7 @@ as_said() {
 	ip -6 route add default dev edge9
 	far ip link set to-here up
 	mac=$(cat /sys/class/net/edge9/address)
+	[ "$1" != vxlan ] || far bridge fdb append "$mac" dev to-here dst 10.0.0.1 vni 7 self
 	printf '%s\n' 192.0.2.7 2001:db8::7 >list
 	bloom load bad list --bogons=keep
 	heard_by() {
@@ -378,6 +391,17 @@ as_said() {
 			is "$(heard_by $way)" "${wanted/2001:db8::7 /}" "who is heard by $match, $way"
 		done
 	done
+	[ "$1" != veth ] || return 0
+	# As a version before attached it, by another root.
+	bloom attach edge9 --match source
+	mv "$bpffs/links/edge9%in%ip" "$bpffs/links/edge9%in"
+	bloom add 192.0.2.8
+	is "$(heard_by 0800 88b5)" "192.0.2.7 192.0.2.6" "who is heard where the frame is asked"
+	bloom restore
+	is "$(heard_by 0800 88b5)" 192.0.2.6 "who is heard"
+	[ -e "$bpffs/links/edge9%in%ip" ] || fail "$(ls "$bpffs/links")"
+	bloom detach edge9
+	is "$(heard_by 0800 88b5)" "192.0.2.7 192.0.2.6" "who is heard in the end"
 }
 
 # A kind of another header: a VXLAN has none of Ethernet by a protocol of its own.
@@ -393,6 +417,7 @@ no_others() {
 }
 
 run_cases types "no_far_end none" "no_far_end many" "${kinds[@]/#/filters skb }" "${kinds[@]/#/leaves }" on_trial restores heals no_others "in_fragments gre local 10.0.0.1 remote 10.0.0.2" \
-	"in_fragments vxlan dstport 4790 gpe external" "as_said "{netkit,veth} "by_tc tun" "by_tc ppp" "leaves ppp" \
+	"in_fragments vxlan dstport 4790 gpe external" "as_said "{netkit,vxlan,veth} "by_tc tun" "by_tc ppp" \
+	"by_tc vxlan id 7 dstport 4789 local HERE4 remote THERE4" "leaves ppp" \
 	"says tun "{1,512}" "{skb,tc} "says tap "{512,65534}" "{skb,tc} \
 	"tagged 10.0.0.1 "{skb,tc}" gre local HERE4 remote THERE4" "tagged fd00::1 "{skb,tc}" ip6gre local HERE6 remote THERE6"

@@ -88,7 +88,17 @@ static void bare_coming(void)
 		"h45000001 h00202145 z28",
 		"h4500c021 h00080101",
 	};
+	/* What begins as IP does: STP, MPLS; in frames that say that, or IP, or something else. */
+	static const char *const framed[] = {
+		"e26 h42420300 h00000000 h80000200 h2d000005 z22",
+		"e8847 h45000001 h40000000 s45.0.0.1 d45.0.2.5 4:17 p9:53",
+		"e800 s45.0.0.1 d45.0.2.5 4:17 p9:53",
+		"e86dd s2001:db8:1::7 d2001:db8:1::7 6:17 p9:53",
+		"e88b5 s45.0.0.1 d45.0.2.5 4:17 p9:53",
+		"e806 h00010800 h06040001 z20",
+	};
 	static const __u16 types[] = { ETH_P_IP, ETH_P_8021Q, ETH_P_8021AD, ETH_P_PPP_SES, ETH_P_ARP };
+	static const __u16 said[] = { ETH_P_802_2, ETH_P_MPLS_UC, ETH_P_IP, 0x88b5 };
 
 	begin(WORLD_SCOPED);
 	bare_is = 1;
@@ -101,6 +111,16 @@ static void bare_coming(void)
 			for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
 				one(others[i], xdp_bloom_gen);
 		}
+	given_coming = true;
+	link_header = sizeof(struct ethernet);
+	for (size_t t = 0; t < sizeof(said) / sizeof(*said); t++) {
+		says_type = NET16(said[t]);
+		printf(" comes in as %x\n", said[t]);
+		anew();
+		for (size_t i = 0; i < sizeof(framed) / sizeof(*framed); i++)
+			one(framed[i], xdp_bloom_gen);
+	}
+	link_header = 0;
 	end("bare, by type");
 }
 

@@ -135,6 +135,21 @@ static int rematch_eth0(void)
 	return err ?: attach_rematch(&model_context, &at, at.match == MATCH_BOTH ? MATCH_SOURCE : MATCH_BOTH);
 }
 
+/* As restore asks. */
+static int settle_eth0(void)
+{
+	struct attachment kept = { .name = "eth0", .mode = MODE_TC, .match = MATCH_COMING(MATCH_SOURCE) };
+	int err = attach_settle(&model_context, &kept, true);
+	char path[PIN_PATH_MAX];
+
+	kept.bare = true;
+	snprintf(kept.as, sizeof(kept.as), "eth0");
+	attachment_path(&model_context, path, &kept);
+	if (!fail_at)
+		printf("%s %s\n", path, access(path, F_OK) ? "is not there" : "is there");
+	return err;
+}
+
 static int rename_wan(void)
 {
 	struct attachment at;
@@ -612,6 +627,13 @@ static void by_tc(void)
 	quietly(eth0_tc);
 }
 
+/* A version before read its packets from the frame on. */
+static void by_tc_framed(void)
+{
+	quietly(eth0_tc);
+	iface_at(2)->kind = "vxlan";
+}
+
 /* What has no Ethernet header: of which kind, what it is called, and with which kernel; of a gre how it was made.
  * Owners of tun and tap say what they like. */
 static int headers(void)
@@ -624,7 +646,7 @@ static int headers(void)
 		      { "ip6gre", ARPHRD_IP6GRE }, { "vti", ARPHRD_TUNNEL },	 { "gre", ARPHRD_NONE },
 		      { "", ARPHRD_ETHER },	   { "", ARPHRD_LOOPBACK },	 { "tun", ARPHRD_ETHER },
 		      { "tun", ARPHRD_PPP },	   { "tap", ARPHRD_NONE },	 { "tap", ARPHRD_ETHER },
-		      { "netkit", ARPHRD_ETHER } };
+		      { "netkit", ARPHRD_ETHER },  { "vxlan", ARPHRD_ETHER } };
 	static const struct {
 		short flags;
 		const char *text;
@@ -681,6 +703,8 @@ static const struct happens all[] = {
 	{ "attach eth0 --mode skb, which is attached", on_eth0, instead_skb, EACH_FAILS },
 	{ "attach eth0 --mode skb, which is on trial", on_trial, instead_skb, EACH_FAILS },
 	{ "attach eth0 --mode skb, which is attached by tc", by_tc, instead_skb, EACH_FAILS },
+	{ "restore eth0, attached by tc", by_tc, settle_eth0, ONCE },
+	{ "restore eth0, attached by tc as if it had a header", by_tc_framed, settle_eth0, EACH_FAILS },
 	{ "attach eth0 --shared, which is attached by tc", by_tc, instead_shared, EACH_FAILS },
 	{ "attach eth0 --shared", NULL, eth0_shared, BY_EACH_ERRNO },
 	{ "attach eth0 --shared --mode skb", NULL, eth0_shared_skb, EACH_FAILS },

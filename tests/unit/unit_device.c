@@ -269,20 +269,20 @@ static void tunnel_ends(void)
 	said_n = 0;
 	other(3, "veth", false);
 	other(4, "vlan", true);
-	tunnel("pairs here", "vxlan");
+	tunnel("pairs here", "geneve");
 	said_n = 0;
 	other(3, "veth", false);
 	other(4, "netkit", true);
-	tunnel("a netkit's end away", "vxlan");
+	tunnel("a netkit's end away", "geneve");
 	said_n = 0;
 	other(3, "veth", true);
 	first_err = -ENOMEM;
-	tunnel("no memory behind it", "vxlan");
+	tunnel("no memory behind it", "geneve");
 	said_n = 0;
-	tunnel("no memory", "vxlan");
+	tunnel("no memory", "geneve");
 	first_err = 0;
 	open_err = -EMFILE;
-	tunnel("no socket", "vxlan");
+	tunnel("no socket", "geneve");
 }
 
 /* A gre that a version before took in skb mode, though it shows programs what is around its packets. */
@@ -308,7 +308,7 @@ static void many(void)
 		for (unsigned int n = 0; n < each[i].n; n++)
 			other((int)n + 20, each[i].kind, false);
 		printf("%u of %s: ", each[i].n, each[i].kind);
-		tunnel("many", "vxlan");
+		tunnel("many", "geneve");
 	}
 }
 

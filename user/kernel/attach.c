@@ -454,35 +454,6 @@ int attach_instead(const struct context *context, struct attachment *at, struct 
 	return attach_beside(context, then, at) ?: leave(context, at, then);
 }
 
-int attach_settle(const struct context *context, const struct attachment *kept, bool instead)
-{
-	int err, one = -1, other = -1;
-	struct attachment *list;
-	size_t n;
-
-	err = attach_list(context, &list, &n);
-	for (size_t i = 0; i < n && !err; i++) {
-		if (list[i].gone || list[i].moved || strcmp(list[i].name, kept->name) != 0 ||
-		    MATCH_LEAVES(list[i].match) != MATCH_LEAVES(kept->match))
-			continue;
-		if (MATCH_BY_TC(list[i].match) == MATCH_BY_TC(kept->match))
-			one = (int)i;
-		else
-			other = (int)i;
-	}
-	if (!err && one >= 0 && other >= 0)
-		err = detach_at(context, &list[other]);
-	if (!err && one >= 0 && (kept->mode == MODE_AUTO || list[one].mode == kept->mode || list[one].shared))
-		instead = false;
-	if (!err && instead && (one >= 0 || other >= 0)) {
-		struct attachment then = *kept;
-
-		err = attach_instead(context, &list[one >= 0 ? one : other], &then);
-	}
-	free(list);
-	return err;
-}
-
 int64_t attach_until(int link)
 {
 	struct pinned at, program = { 0 }, map;
@@ -525,28 +496,75 @@ int attach_is(const struct context *context, const char *label, struct attachmen
 }
 
 /* What the pin's name says comes first: where we are killed in between, that is what a link is given again. */
-int attach_rematch(const struct context *context, struct attachment *at, unsigned int match)
+static int become(const struct context *context, struct attachment *at, const struct attachment *then)
 {
-	int root = match || at->bare ? root_of(context, match, at->bare) : pin_get(context, PIN_ROOT), link = -1, err;
+	int root = then->match || then->bare ? root_of(context, then->match, then->bare) : pin_get(context, PIN_ROOT);
 	char before[PIN_PATH_MAX], path[PIN_PATH_MAX];
-	struct attachment then = *at;
+	int link = -1, err;
 
-	then.match = match;
 	attachment_path(context, before, at);
-	attachment_path(context, path, &then);
+	attachment_path(context, path, then);
 	err = root < 0 ? root : (link = bpf_obj_get(before)) < 0 ? -errno : 0;
 	err = err ?: may_change(at, link);
 	if (!err && rename(before, path))
 		err = because_kernel(-errno, path);
 	if (!err) {
-		err = give_root(context, &then, link, root);
+		err = give_root(context, then, link, root);
 		if (err && rename(path, before))
 			note("%s stays: %s", path, errno_text(-errno));
 	}
 	close_fd(link);
 	close_fd(root);
 	if (!err)
-		*at = then;
+		*at = *then;
+	return err;
+}
+
+int attach_rematch(const struct context *context, struct attachment *at, unsigned int match)
+{
+	struct attachment then = *at;
+
+	then.match = match;
+	return become(context, at, &then);
+}
+
+/* A version before may have taken its packets for others, with or without a header. */
+static int fit_header(const struct context *context, struct attachment *at)
+{
+	struct attachment then = *at;
+	int err = MATCH_BY_TC(at->match) ? link_header(at, &then.bare) : 0;
+
+	return err || then.bare == at->bare ? err : become(context, at, &then);
+}
+
+int attach_settle(const struct context *context, const struct attachment *kept, bool instead)
+{
+	int err, one = -1, other = -1;
+	struct attachment *list;
+	size_t n;
+
+	err = attach_list(context, &list, &n);
+	for (size_t i = 0; i < n && !err; i++) {
+		if (list[i].gone || list[i].moved || strcmp(list[i].name, kept->name) != 0 ||
+		    MATCH_LEAVES(list[i].match) != MATCH_LEAVES(kept->match))
+			continue;
+		if (MATCH_BY_TC(list[i].match) == MATCH_BY_TC(kept->match))
+			one = (int)i;
+		else
+			other = (int)i;
+	}
+	if (!err && one >= 0 && other >= 0)
+		err = detach_at(context, &list[other]);
+	if (!err && one >= 0 && (kept->mode == MODE_AUTO || list[one].mode == kept->mode || list[one].shared))
+		instead = false;
+	if (!err && instead && (one >= 0 || other >= 0)) {
+		struct attachment then = *kept;
+
+		err = attach_instead(context, &list[one >= 0 ? one : other], &then);
+	} else if (!err && one >= 0 && !kept->until) {
+		err = fit_header(context, &list[one]);
+	}
+	free(list);
 	return err;
 }
 

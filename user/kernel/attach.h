@@ -25,7 +25,7 @@ int attach_is(const struct context *context, const char *label, struct attachmen
 int attach_instead(const struct context *context, struct attachment *at, struct attachment *then);
 /*
  * Of two that are there the one goes that is not by tc, or by XDP, as `kept` is. `instead`: one alone that is in
- * another mode makes room for that.
+ * another mode makes room for that. One by tc that was taken for what has another header is read as it should be.
  */
 int attach_settle(const struct context *context, const struct attachment *kept, bool instead);
 /* That one asks about these addresses (MATCH_...) from now on, without a packet in between that is not judged. */

@@ -123,8 +123,9 @@ int link_header(const struct attachment *at, bool *bare)
 		type = ARPHRD_ETHER;
 	else if (!strcmp(kind, "tun"))
 		type = ARPHRD_NONE;
-	/* What comes in by it is delivered by what the sender's socket said, whatever the frame says. */
-	*bare = !strcmp(kind, "netkit") && MATCH_BY_TC(at->match) && !MATCH_LEAVES(at->match);
+	/* What comes in by these is delivered by what the sender's socket said, whatever the frame says. */
+	*bare = (!strcmp(kind, "netkit") || !strcmp(kind, "vxlan")) && MATCH_BY_TC(at->match) &&
+		!MATCH_LEAVES(at->match);
 	if (*bare || has_ethernet(type))
 		return 0;
 	*bare = MATCH_BY_TC(at->match);
