@@ -19,6 +19,8 @@ struct transport_header {
 
 #define PROTOCOL_TCP 6
 #define PROTOCOL_UDP 17
+#define FLAG_SYN     0x02
+#define FLAG_RST     0x04
 #define FLAG_ACK     0x10
 
 /* The header behind IP's, where the packet is not a fragment and all of `size` is in the first buffer. wanted: 0, or
@@ -95,27 +97,26 @@ inline_always int socket_takes(const void *socket, __u32 sequence, __u32 acknowl
 	return acknowledged - (una - most) <= SOCKET_WORD(socket, tcp_snd_nxt) - (una - most);
 }
 
-#define ANSWERS -1 /* of a connection that this machine has opened: it asked for it */
+#define ANSWERS -1 /* it does, or it may: somebody here, or behind this machine, asked for it */
 
-/* 1: of a connection that its source has opened, as somebody listens here; 0: of none. */
-inline_always int connection_proves(struct xdp_md *ctx, const struct source *source, int family,
-				    const struct transport_header *tcp)
+/*
+ * 1: of a connection that its source has opened; 0: of none, as far as is known. Whoever is asked for something is no
+ * attacker, in whatever state the socket is that asked, nor once it is gone, behind NAT or on another machine. So what
+ * acknowledges proves only where it comes to a listener, and what can be nothing but an answer never.
+ */
+inline_always int tcp_proves(struct xdp_md *ctx, const struct source *source, int family,
+			     const struct transport_header *tcp)
 {
 	__u32 sequence = NET32(tcp->sequence), acknowledged = NET32(tcp->acknowledged);
 	struct bpf_sock_tuple tuple;
 	__u32 size = tuple_of(&tuple, source, family, tcp);
-	struct bpf_sock *found = bpf_skc_lookup_tcp(ctx, &tuple, size, BPF_F_CURRENT_NETNS, 0);
+	struct bpf_sock *found;
 	const void *socket;
 	int takes = 0;
 
-	if (!found)
-		return 0;
-	if (found->state == BPF_TCP_ESTABLISHED) {
-		socket = bpf_skc_to_tcp_sock(found);
-		takes = socket && socket_takes(socket, sequence, acknowledged);
-	}
-	bpf_sk_release(found);
-	if (!takes)
+	if (tcp->flags & FLAG_RST || (tcp->flags & (FLAG_SYN | FLAG_ACK)) == (FLAG_SYN | FLAG_ACK))
+		return ANSWERS;
+	if (!(tcp->flags & FLAG_ACK))
 		return 0;
 	/* No connection comes from port 0: only who listens is found. */
 	if (size == sizeof(tuple.ipv4))
@@ -126,7 +127,21 @@ inline_always int connection_proves(struct xdp_md *ctx, const struct source *sou
 	if (!found)
 		return ANSWERS;
 	bpf_sk_release(found);
-	return 1;
+	if (!DETECT(D, tcp_rcv_nxt))
+		return 0;
+	if (size == sizeof(tuple.ipv4))
+		tuple.ipv4.sport = tcp->source;
+	else
+		tuple.ipv6.sport = tcp->source;
+	found = bpf_skc_lookup_tcp(ctx, &tuple, size, BPF_F_CURRENT_NETNS, 0);
+	if (!found)
+		return 0;
+	if (found->state == BPF_TCP_ESTABLISHED) {
+		socket = bpf_skc_to_tcp_sock(found);
+		takes = socket && socket_takes(socket, sequence, acknowledged);
+	}
+	bpf_sk_release(found);
+	return takes;
 }
 
 inline_always int interface_proves(struct xdp_md *ctx)
@@ -138,18 +153,22 @@ inline_always int interface_proves(struct xdp_md *ctx)
 
 looked_at_apart int source_is_proven(struct xdp_md *ctx)
 {
-	const struct transport_header *tcp;
-	struct source source;
+	const void *data = (const void *)(long)ctx->data, *end = (const void *)(long)ctx->data_end;
+	const struct transport_header *at;
+	struct source source = { 0 };
+	__u32 protocol = 0;
 	int family, proves = 0;
 
 	if (!DETECT(D, proven) || !DETECT(D, then[THEN_BAN]))
 		return 0;
-	tcp = transport_of(ctx, &source, &family, PROTOCOL_TCP, sizeof(*tcp));
+	family = parse_source(data, end, &source);
 	/* Whoever validates sources need not know that the stack takes ::ffff:a.b.c.d for a.b.c.d. */
 	if (family != SOURCE_IPV4 && (family != SOURCE_IPV6 || source_mapped(&source)))
 		return 0;
-	if (DETECT(D, tcp_rcv_nxt) && tcp && tcp->flags & FLAG_ACK)
-		proves = connection_proves(ctx, &source, family, tcp);
+	at = transport_behind(&source, family, end, 0, &protocol, sizeof(*at));
+	/* Of TCP in fragments nobody can say who asked for it. */
+	if (protocol == PROTOCOL_TCP)
+		proves = at ? tcp_proves(ctx, &source, family, at) : ANSWERS;
 	return proves ? proves == 1 : interface_proves(ctx);
 }
 

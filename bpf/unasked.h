@@ -20,7 +20,6 @@
 
 #ifdef __bpf__
 
-#define FLAG_SYN   0x02
 #define TCP_HEADER 20
 #define UDP_HEADER 8
 

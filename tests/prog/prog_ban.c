@@ -107,6 +107,33 @@ static void by_connection6(void)
 	by_connection(6);
 }
 
+/* Is its sender banned by a flood of it? Afterwards he is not. */
+static bool bans(const struct connection *c, const uint8_t *frame)
+{
+	bool banned;
+
+	CHECK(send_frames(frame, FLOOD) == DROP, "a flood is not policed");
+	banned = find(c).banned;
+	if (banned)
+		kernel_unjail(&own_context, address_of(c), c->family == 4 ? 32 : 128);
+	return banned;
+}
+
+/* All that a server may send to whom it serves. */
+static void no_answer_bans(const struct connection *c, const char *state)
+{
+	static const int flags[] = { 0x10, 0x11, 0x12, 0x04, 0x14 };
+	uint8_t frame[FRAME];
+
+	for (size_t i = 0; i < sizeof(flags) / sizeof(*flags); i++) {
+		frame_of(frame, c, c->next, c->ours, flags[i], IPPROTO_TCP);
+		CHECK(!bans(c, frame), "%s, flags %02x: who is asked is banned", state, flags[i]);
+	}
+	/* In pieces: nobody can say of what connection they are. */
+	frame[14 + 6] = 0x20;
+	CHECK(c->family != 4 || !bans(c, frame), "%s, in pieces: who is asked is banned", state);
+}
+
 /* A connection that this machine has opened answers: what is asked for is no attack, wherever it comes in. */
 static void answers(void)
 {
@@ -115,23 +142,46 @@ static void answers(void)
 	for (unsigned int i = 0; i < 4 && !ktap_failed; i++) {
 		uint8_t frame[FRAME];
 		struct connection c;
-		struct found found;
 
-		if (!proves() || !connection_open(&c, i & 1 ? 6 : 4) || !begin(THEN_BAN, &loopback, i >> 1, NULL))
+		if (!connection_open(&c, i & 1 ? 6 : 4) || !begin(THEN_BAN, &loopback, i >> 1, NULL))
 			return;
 		/* As a client's port: nobody listens there. */
 		close(c.listening);
 		c.listening = -1;
-		frame_of(frame, &c, c.next, c.ours, 0x10, IPPROTO_TCP);
-		CHECK(send_frames(frame, FLOOD) == DROP, "case %u: a flood is not policed", i);
-		found = find(&c);
-		CHECK(found.known && !found.banned && !found.is.until, "case %u: who is asked is banned", i);
-		/* What is of no connection is proven by the interface, or not at all. */
+		no_answer_bans(&c, "open");
+		CHECK(!shutdown(c.server, SHUT_WR), "shutdown: %s", strerror(errno));
+		no_answer_bans(&c, "half closed");
+		close(c.server);
+		c.server = -1;
+		no_answer_bans(&c, "closed");
+		/* What begins a connection is proven by the interface, or not at all; and so is what has none. */
+		frame_of(frame, &c, c.next, 0, 0x02, IPPROTO_TCP);
+		CHECK(bans(&c, frame) == (i >> 1), "case %u: by SYN", i);
 		frame_of(frame, &c, 0, 0, 0, IPPROTO_UDP);
-		CHECK(send_frames(frame, FLOOD) == DROP && find(&c).banned == (i >> 1), "case %u: by UDP", i);
-		kernel_unjail(&own_context, address_of(&c), i & 1 ? 128 : 32);
+		CHECK(bans(&c, frame) == (i >> 1), "case %u: by UDP", i);
 		connection_close(&c);
 	}
+}
+
+/* To a port where somebody listens, what the numbers do not prove the interface does; but never what only answers. */
+static void to_a_listener(void)
+{
+	static const struct {
+		int flags;
+		bool proves;
+	} each[] = { { 0x04, false }, { 0x14, false }, { 0x12, false }, { 0x10, true } };
+	static struct proven loopback = { "lo" };
+	struct connection c;
+
+	if (!connection_open(&c, ktap_random() & 1 ? 4 : 6) || !begin(THEN_BAN, &loopback, 1, NULL))
+		return;
+	for (size_t i = 0; i < sizeof(each) / sizeof(*each); i++) {
+		uint8_t frame[FRAME];
+
+		frame_of(frame, &c, c.next + 0x80000000, c.ours, each[i].flags, IPPROTO_TCP);
+		CHECK(bans(&c, frame) == each[i].proves, "flags %02x", each[i].flags);
+	}
+	connection_close(&c);
 }
 
 /* Whoever forges knows all but the numbers, and hits none of them. */
@@ -375,6 +425,7 @@ static int run_cases(void)
 		{ "who floods a connection of IPv4 is banned, and let in again", by_connection4 },
 		{ "the same of IPv6", by_connection6 },
 		{ "nobody whom this machine has asked", answers },
+		{ "to a listener, what does not only answer", to_a_listener },
 		{ "who forges gets nobody banned", not_by_forgery },
 		{ "where nobody can forge, all classes ban", by_interface },
 		{ "who is let out begins anew", let_out_at_once },

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Sockets that are made up, for the program about sources: one of TCP and one of UDP, or none, and a route. */
+/* Sockets that are made up, for the program about sources: a connection, a listener, one of UDP, or none; and a route.
+ */
 #ifndef MADE_SOCKETS_H
 #define MADE_SOCKETS_H
 
 static struct made_socket {
 	struct bpf_sock sock;
 	__u32 rcv_wnd, rcv_nxt, snd_una, snd_nxt, max_window;
-} given_tcp, given_udp;
-static bool tcp_there, udp_there, is_tcp;
+} given_tcp, given_udp, given_listener;
+static bool tcp_there, udp_there, is_tcp, listens;
 static int sockets_held;
 static long cookie_is, route_is;
 
@@ -25,10 +26,13 @@ static void say_tuple(const char *what, const struct bpf_sock_tuple *t, __u32 si
 static struct bpf_sock *bpf_skc_lookup_tcp(struct made_packet *ctx, struct bpf_sock_tuple *tuple, __u32 size,
 					   __u64 space, __u64 flags)
 {
+	bool who_listens = !(size == sizeof(tuple->ipv4) ? tuple->ipv4.sport : tuple->ipv6.sport);
+	bool there = who_listens ? listens : tcp_there;
+
 	(void)ctx;
 	say_tuple("tcp", tuple, size, space, flags);
-	sockets_held += tcp_there;
-	return tcp_there ? &given_tcp.sock : NULL;
+	sockets_held += there;
+	return !there ? NULL : who_listens ? &given_listener.sock : &given_tcp.sock;
 }
 
 static struct bpf_sock *bpf_sk_lookup_udp(struct made_packet *ctx, struct bpf_sock_tuple *tuple, __u32 size,
@@ -47,7 +51,8 @@ static void *bpf_skc_to_tcp_sock(void *sock)
 
 static long bpf_sk_release(void *sock)
 {
-	CHECK(sock == &given_tcp.sock || sock == &given_udp.sock, "another is released");
+	CHECK(sock == &given_tcp.sock || sock == &given_udp.sock || sock == &given_listener.sock,
+	      "another is released");
 	sockets_held--;
 	return 0;
 }

@@ -253,6 +253,9 @@ static const char *const sent[] = {
 	"e800 4:6 T2:9:22",
 	"e800 4:6 T12:9:22",
 	"e800 4:6 T0:9:22",
+	"e800 4:6 T1:9:22",
+	"e800 4:6 T4:9:22",
+	"e800 4:6 T14:9:22",
 	"e800 4o:6 T10:9:22",
 	"e800 4m:6 T10:9:22",
 	"e800 4f:6 T10:9:22",
@@ -310,7 +313,7 @@ static void detector(void)
 					  .snd_nxt = 2010,
 					  .max_window = 50 };
 	given_udp = (struct made_socket){ 0 };
-	tcp_there = udp_there = is_tcp = true;
+	tcp_there = udp_there = is_tcp = listens = true;
 	cookie_is = route_is = 0;
 	proven_on = 7;
 }
@@ -338,26 +341,36 @@ static void numbers(void)
 	}
 }
 
-static void proofs(void)
+static void of_connections(void)
 {
-	begin(0);
-	detector();
-	each_sent(source_is_proven);
-	for (__u32 state = BPF_TCP_ESTABLISHED; state <= BPF_TCP_LISTEN + 1; state++) {
+	for (__u32 state = BPF_TCP_ESTABLISHED; state <= BPF_TCP_NEW_SYN_RECV; state++) {
 		given_tcp.sock.state = state;
 		printf(" state %u\n", state);
 		each_sent(source_is_proven);
 	}
-	detector();
+	given_tcp.sock.state = BPF_TCP_ESTABLISHED;
 	is_tcp = false;
 	puts(" it is no connection");
 	each_sent(source_is_proven);
 	tcp_there = false;
 	puts(" there is none");
 	each_sent(source_is_proven);
-	proven_on = comes_in_by;
-	puts(" its network lets nobody forge");
-	each_sent(source_is_proven);
+}
+
+static void proofs(void)
+{
+	begin(0);
+	for (int forges = 1; forges >= 0; forges--) {
+		detector();
+		proven_on = forges ? 7 : comes_in_by;
+		printf(" its network lets %s forge, and somebody listens\n", forges ? "somebody" : "nobody");
+		of_connections();
+		detector();
+		proven_on = forges ? 7 : comes_in_by;
+		listens = false;
+		puts(" nobody listens");
+		of_connections();
+	}
 	given_detect.then[THEN_BAN] = 0;
 	puts(" and nobody is banned");
 	each_sent(source_is_proven);
@@ -367,8 +380,12 @@ static void proofs(void)
 	each_sent(source_is_proven);
 	detector();
 	given_detect.tcp_rcv_nxt = 0;
-	puts(" nor of connections");
-	each_sent(source_is_proven);
+	proven_on = comes_in_by;
+	for (int no = 0; no < 2; no++) {
+		listens = !no;
+		printf(" nothing of connections' numbers, and %s listens\n", no ? "nobody" : "somebody");
+		each_sent(source_is_proven);
+	}
 	detector();
 	numbers();
 	end("proofs");
