@@ -4,6 +4,8 @@
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/../support/lib.sh"
 sandbox "$@"
+# shellcheck source=../support/service.sh
+. "$here/service.sh"
 # shellcheck source=../support/edges.sh
 . "$here/edges.sh"
 
@@ -546,6 +548,49 @@ has_sent() {
 	[ "$(cat "/sys/class/net/$1/statistics/tx_packets")" -ge "$2" ]
 }
 
+# drops_by N SUM: with what comes in by that port.
+drops_by() {
+	banned_from "wire$1"
+	wait_until "what came in by edge$1" has_dropped "$2"
+}
+
+# Packets are sent until one is dropped, behind so many.
+follows() {
+	banned_from "wire$1"
+	[ "$(get .packets.dropped stats)" -gt "$2" ]
+}
+
+# A port that comes receives for the bond.
+comes() {
+	veth "$1"
+	ip link set "edge$1" down
+	ip link set "edge$1" master edgetop
+	ip link set "edge$1" up
+	wait_until "edge$1 to be the active port" ip link set edgetop type bond active_slave "edge$1"
+}
+
+# Of a bond that is filtered in native mode packets have its ports' numbers: a scope of the bond holds for them, and the
+# bond's counters have them. Without the service the next command follows a port that comes.
+of_bond() {
+	local active
+
+	together bond mode active-backup miimon 50
+	echo 45.0.0.1 >list
+	bloom load bad list --on edgetop
+	bloom attach edgetop --mode "$1"
+	wait_until "an active port" grep -q edge /sys/class/net/edgetop/bonding/active_slave
+	active=$(cat /sys/class/net/edgetop/bonding/active_slave)
+	drops_by "${active#edge}" 3
+	comes 2
+	bloom add 192.0.2.1
+	drops_by 2 6
+	is "$(get '[.interfaces[] | select(.name) | [.name, .packets.dropped]]' stats)" '[["edgetop",6]]' "what it counts"
+	: >conf
+	ready
+	comes 3
+	wait_until "the service to follow a port that came" follows 3 6
+}
+
 teamed() {
 	together team
 	bloom add 45.0.0.1
@@ -555,5 +600,5 @@ teamed() {
 
 run_cases "two_interfaces native" "two_interfaces skb" counts_by_interface attached_before_anything_is_loaded \
 	second_attach_is_refused detach_one detach_all detach_has_the_last_word unknown_interface \
-	falls_back_to_skb_with_a_warning jumbo_frames with_ethernet between_ports names_all_ports its_own_share standby goes_on_elsewhere teamed vanished_interface renamed_interface names_move_up \
+	falls_back_to_skb_with_a_warning jumbo_frames with_ethernet between_ports names_all_ports its_own_share standby "of_bond native" "of_bond skb" "of_bond tc" goes_on_elsewhere teamed vanished_interface renamed_interface names_move_up \
 	renamed_and_back other_names many_other_names other_name_later name_of_what_is_away detach_by_other_name moved_interface same_name_in_another_namespace

@@ -42,6 +42,17 @@ static void numbers_there(void)
 		made_put(pinned[MAP_PROVEN], &before[i].index, &before[i].value);
 }
 
+/* Limits are also for what comes in by ports of what has them, but for those that have their own. */
+static int followed_to_ports(void)
+{
+	int err;
+
+	has_ports = true;
+	err = followed();
+	has_ports = false;
+	return err;
+}
+
 static void put_changes(const struct suspects *before, const __u64 *cells_before)
 {
 	const struct detect *d = detect_in_force();
@@ -314,6 +325,7 @@ static void looks_at_none(void)
 
 static const struct scenario all[] = {
 	{ "follow", numbers_there, followed, EACH_FAILS },
+	{ "follow, a bond has ports", numbers_there, followed_to_ports, ONCE },
 	{ "follow, each slot has an interface", all_interfaces, followed, ONCE },
 	{ "follow, without slots", no_slots, followed, ONCE },
 	{ "follow, slots of another size", slots_read_badly, followed, ONCE },

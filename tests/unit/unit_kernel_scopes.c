@@ -7,6 +7,7 @@
 
 #include <net/if.h>
 
+#include "base/ports.h"
 #include "kernel/generation.h"
 #include "kernel/scopes.h"
 
@@ -61,7 +62,27 @@ static bool given_overtaken(struct live *live)
 
 static unsigned int given_nametoindex(const char *name)
 {
-	return !strcmp(name, "eth0") ? 5 : !strcmp(name, "wan") ? 7 : 0;
+	return !strcmp(name, "eth0") ? 5 : !strcmp(name, "wan") ? 7 : !strcmp(name, "bond0") ? 20 : 0;
+}
+
+/* eth1 and eth2 are bond0's, and eth2 is what a driver's VF hands on to; others are a bridge's. */
+static struct port_of given_ports[40];
+static size_t given_ports_n;
+
+static int given_look(struct port_of **ports, size_t *n)
+{
+	if (fails("ports_look"))
+		return because(-errno, "which interfaces are ports: %s", errno_text(-errno));
+	*n = given_ports_n;
+	*ports = calloc(given_ports_n + 1, sizeof(**ports));
+	if (*ports)
+		memcpy(*ports, given_ports, given_ports_n * sizeof(**ports));
+	return *ports ? 0 : -ENOMEM;
+}
+
+static void port(unsigned int number, unsigned int above, bool hands_on)
+{
+	given_ports[given_ports_n++] = (struct port_of){ .ifindex = number, .above = above, .hands_on = hands_on };
 }
 
 static void put_key(const struct made_map *map, const void *key)
@@ -90,6 +111,7 @@ static void put_value(const struct made_map *map, const void *value)
 #define bpf_map_lookup_elem given_lookup
 #define bpf_obj_pin	    given_obj_pin
 #define if_nametoindex	    given_nametoindex
+#define ports_look	    given_look
 #define live_open	    given_live_open
 #define live_close	    given_live_close
 #define live_overtaken	    given_overtaken
@@ -109,13 +131,14 @@ static void begin(void)
 {
 	made_pins_begin();
 	live_err = overtaken = opened = 0;
+	given_ports_n = 0;
 	live_scoped = true;
 	memset(&scopes, 0, sizeof(scopes));
 	scopes.names = 4;
 	scopes.on[0] = (struct scope_name){ .ifindex = 4, .name = "wan" };
 	scopes.on[1] = (struct scope_name){ .ifindex = 5, .name = "eth0" };
 	scopes.on[2] = (struct scope_name){ .ifindex = 9, .name = "gone" };
-	scopes.on[3] = (struct scope_name){ .ifindex = 0, .name = "eth0" };
+	scopes.on[3] = (struct scope_name){ .ifindex = 0, .name = "bond0" };
 	scopes.on[4] = (struct scope_name){ .ifindex = 3, .name = "eth0" };
 }
 
@@ -240,6 +263,61 @@ static int follows(void)
 	return err;
 }
 
+static void has_ports(void)
+{
+	port(21, 20, true);
+	port(22, 20, true);
+	port(23, 22, true);
+	port(24, 7, false);
+	port(25, 19, true);
+	port(26, 24, true);
+}
+
+static void has_ports_in_force(void)
+{
+	has_ports();
+	in_force();
+}
+
+/* One has left, one has come, and one is what it was. */
+static int ports_change(void)
+{
+	int err = follows();
+
+	given_ports_n = 0;
+	port(22, 20, true);
+	port(23, 20, false);
+	err = err ?: follows();
+	port(30, 20, true);
+	port(31, 20, true);
+	port(32, 5, true);
+	err = err ?: follows();
+	given_ports_n = 0;
+	return err ?: follows();
+}
+
+/* A new generation has what the one before has, in another network namespace, too. */
+static int makes_abroad_with_ports(void)
+{
+	int err = follows();
+
+	scopes.on[1].of = 8;
+	scopes.on[3].of = 16;
+	err = err ?: makes_abroad();
+	if (!fail_at)
+		for (__u64 i = 0; i < scopes.names; i++)
+			printf(" %s %llu of %llu\n", scopes.on[i].name, scopes.on[i].ifindex, scopes.on[i].of);
+	return err;
+}
+
+/* Whatever does not fit, those that do are there. */
+static void has_too_many(void)
+{
+	for (unsigned int i = 0; i < 29; i++)
+		port(100 + i, 20, true);
+	in_force();
+}
+
 static const struct scenario all[] = {
 	{ "made", NULL, makes, BY_EACH_ERRNO },
 	{ "made, who was not read is counted already", unread_is_there, makes, EACH_FAILS },
@@ -254,6 +332,10 @@ static const struct scenario all[] = {
 	{ "read, none has a scope", none_has_a_scope, reads, ONCE },
 	{ "read, nothing is in force", nothing_in_force, reads, ONCE },
 	{ "followed", in_force, follows, BY_EACH_ERRNO },
+	{ "made, a bond has ports", has_ports, makes, EACH_FAILS },
+	{ "made abroad, a bond has ports", has_ports_in_force, makes_abroad_with_ports, ONCE },
+	{ "followed, ports of a bond come and go", has_ports_in_force, ports_change, EACH_FAILS },
+	{ "followed, a bond has too many ports", has_too_many, follows, ONCE },
 	{ "followed, of another version", of_another_version, follows, ONCE },
 	{ "followed, none has a scope", none_has_a_scope, follows, ONCE },
 	{ "followed, what is in force cannot be read", unreadable, follows, ONCE },

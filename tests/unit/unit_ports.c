@@ -1169,6 +1169,9 @@ static void is_unfiltered(void)
 	said_of("br0 has no port yet");
 	settle("they come");
 	said_of("its ports are filtered");
+	kernel_has[0].hands_on = true;
+	said_of("and hand on to it");
+	kernel_has[0].hands_on = false;
 	entry("br0", MATCH_LEAVING(0));
 	said_of("and what leaves by it");
 }

@@ -20,6 +20,7 @@ struct link {
 	unsigned int number, above;
 	const char *name; /* NULL: it says none */
 	size_t length;	  /* of the name, where not with its end */
+	const char *kind; /* of what is above; NULL: none */
 };
 
 static const struct link *given;
@@ -66,6 +67,13 @@ static int given_links(struct nl_socket *socket, netlink_each_fn *each, void *ar
 			nl_put_u32(m, IFLA_MASTER, link->above);
 		if (link->name)
 			nl_put(m, IFLA_IFNAME, link->length ? link->length : strlen(link->name) + 1, link->name);
+		if (link->kind) {
+			struct nlattr *info = nl_nest_begin(m, IFLA_LINKINFO);
+
+			nl_put(m, IFLA_INFO_KIND, 5, "veth");
+			nl_put(m, IFLA_INFO_SLAVE_KIND, strlen(link->kind) + 1, link->kind);
+			nl_nest_end(m, info);
+		}
 		each(arg, m);
 	}
 	return dump_err;
@@ -129,29 +137,59 @@ static void look(const struct link *are, size_t n, const char *said)
 static void looked_at(void)
 {
 	look(NULL, 0, "");
-	LOOK("", { 1, 0, "lo", 0 }, { 2, 3, NULL, 0 }, { 4, 3, "", 0 });
-	LOOK("e 2 of br0 3", { 2, 3, "e", 0 });
-	LOOK("eth1 2 of br0 3", { 2, 3, "eth1", 0 });
-	LOOK("eth1 2 of br0 3, eth2 4 of bond0 5", { 2, 3, "eth1", 0 }, { 3, 0, "br0", 0 }, { 4, 5, "eth2", 0 });
+	LOOK("", { 1, 0, "lo", 0, NULL }, { 2, 3, NULL, 0, NULL }, { 4, 3, "", 0, NULL });
+	LOOK("e 2 of br0 3", { 2, 3, "e", 0, NULL });
+	LOOK("eth1 2 of br0 3", { 2, 3, "eth1", 0, NULL });
+	LOOK("eth1 2 of br0 3, eth2 4 of bond0 5", { 2, 3, "eth1", 0, NULL }, { 3, 0, "br0", 0, NULL },
+	     { 4, 5, "eth2", 0, NULL });
 	/* What is above it has gone meanwhile. */
-	LOOK("eth2 4 of br0 3", { 2, 9, "eth1", 0 }, { 4, 3, "eth2", 0 });
+	LOOK("eth2 4 of br0 3", { 2, 9, "eth1", 0, NULL }, { 4, 3, "eth2", 0, NULL });
 	/* One that is said twice is what it was said to be last. */
-	LOOK("eth1 2 of br0 3, eth3 6 of br0 3, eth5 8 of bond0 5", { 2, 3, "eth1", 0 }, { 6, 5, "eth2", 0 },
-	     { 6, 3, "eth3", 0 }, { 8, 5, "eth5", 0 });
+	LOOK("eth1 2 of br0 3, eth3 6 of br0 3, eth5 8 of bond0 5", { 2, 3, "eth1", 0, NULL },
+	     { 6, 5, "eth2", 0, NULL }, { 6, 3, "eth3", 0, NULL }, { 8, 5, "eth5", 0, NULL });
 	/* A text without an end is no name. */
-	LOOK("", { 2, 3, "eth1", 4 });
+	LOOK("", { 2, 3, "eth1", 4, NULL });
+}
+
+/* What comes in by a bond's port comes in by the bond, and what by the port of a device of no kind, as hv_netvsc is. */
+static void handed_on(void)
+{
+	static const struct link are[] = {
+		{ 2, 3, "a", 0, "bond" }, { 4, 3, "b", 0, "bridge" }, { 5, 3, "c", 0, "team" },
+		{ 6, 2, "d", 0, NULL },	  { 7, 6, "e", 0, "vrf" },    { 8, 7, "f", 0, "bond" },
+		{ 10, 11, "g", 0, NULL }, { 11, 10, "h", 0, NULL },
+	};
+	static const struct {
+		unsigned int from, to;
+		bool is;
+	} known[] = { { 2, 3, true },  { 4, 3, false }, { 5, 3, false }, { 6, 2, true },   { 6, 3, true },
+		      { 7, 6, false }, { 8, 7, true },	{ 8, 6, false }, { 3, 3, false },  { 2, 2, false },
+		      { 2, 6, false }, { 9, 3, false }, { 2, 0, false }, { 10, 11, true }, { 10, 3, false } };
+	struct port_of *ports;
+	size_t n;
+
+	given = are;
+	given_n = sizeof(are) / sizeof(*are);
+	if (!CHECK(!ports_look(&ports, &n), "no ports"))
+		return;
+	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
+		CHECK(ports_hand_on(ports, n, known[i].from, known[i].to) == known[i].is, "%u to %u", known[i].from,
+		      known[i].to);
+	CHECK(!ports_hand_on(NULL, 0, 2, 3), "without any");
+	free(ports);
 }
 
 static void fails(void)
 {
 	open_err = -EPERM;
-	LOOK("which interfaces are ports: Operation not permitted", { 2, 3, "eth1", 0 });
+	LOOK("which interfaces are ports: Operation not permitted", { 2, 3, "eth1", 0, NULL });
 	open_err = 0;
 	dump_err = -EIO;
-	LOOK("which interfaces are ports: Input/output error", { 2, 3, "eth1", 0 });
+	LOOK("which interfaces are ports: Input/output error", { 2, 3, "eth1", 0, NULL });
 	dump_err = 0;
 	no_memory = true;
-	LOOK("which interfaces are ports: Cannot allocate memory", { 2, 3, "eth1", 0 }, { 4, 3, "eth2", 0 });
+	LOOK("which interfaces are ports: Cannot allocate memory", { 2, 3, "eth1", 0, NULL },
+	     { 4, 3, "eth2", 0, NULL });
 	no_memory = false;
 }
 
@@ -177,6 +215,7 @@ int main(void)
 {
 	static const struct ktap_case cases[] = {
 		{ "ports of what", looked_at },
+		{ "what a port hands on", handed_on },
 		{ "what fails", fails },
 		{ "what may have ports", may_have_ports },
 	};

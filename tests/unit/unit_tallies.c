@@ -5,7 +5,30 @@
 
 #include "kernel/counters.h"
 #include "ktap.h"
-#include "observe/tallies.h"
+#include "base/ports.h"
+
+static const struct port_of given_ports[] = {
+	{ .ifindex = 7, .above = 3, .hands_on = true },
+	{ .ifindex = 8 + PORTS, .above = 3, .hands_on = true },
+	{ .ifindex = 8, .above = 3, .hands_on = true },
+	{ .ifindex = 9, .above = 8, .hands_on = true },
+	{ .ifindex = 10, .above = 3 },
+	{ .ifindex = 4, .above = 3, .hands_on = true },
+	{ .ifindex = 11, .above = 20, .hands_on = true },
+};
+static int ports_err;
+
+static int given_look(struct port_of **ports, size_t *n)
+{
+	*n = ports_err ? 0 : sizeof(given_ports) / sizeof(*given_ports);
+	*ports = ports_err ? NULL : malloc(sizeof(given_ports));
+	if (*ports)
+		memcpy(*ports, given_ports, sizeof(given_ports));
+	return ports_err;
+}
+
+#define ports_look given_look
+#include "observe/tallies.c"
 
 static struct counted before, now, between;
 
@@ -122,6 +145,35 @@ static void ports(void)
 	}
 }
 
+/* What a bond counts in native mode has its ports' numbers, and a port that is filtered itself has its own. */
+static void of_a_bond(void)
+{
+	static struct attachment on[] = {
+		{ .name = "bond0", .ifindex = 3, .mode = MODE_NATIVE },
+		{ .name = "eth1", .ifindex = 4, .mode = MODE_NATIVE },
+		{ .name = "bond0", .ifindex = 3, .mode = MODE_TC, .match = MATCH_LEAVING(MATCH_DESTINATION) },
+	};
+	static struct counted counted;
+	struct tallies t = { .ports = on, .ports_n = 3 };
+
+	for (unsigned int i = 0; i < 16; i++)
+		counted.port[i][2] = row(1ULL << i, 2);
+	counted.out[3][2] = row(1 << 16, 2);
+	t.below_n = tallies_below(on, t.ports_n, t.below);
+	CHECK(t.below_n == 3, "%zu rows", t.below_n);
+	is(&tallies_port(&t, &counted, 0)[2], 1 << 3 | 1 << 7 | 1 << 8 | 1 << 9, 8);
+	is(&tallies_port(&t, &counted, 1)[2], 1 << 4, 2);
+	is(&tallies_port(&t, &counted, 2)[2], 1 << 16, 2);
+	is(&tallies_port(&t, &counted, 3)[2], 0xffff ^ (1 << 3 | 1 << 4 | 1 << 7 | 1 << 8 | 1 << 9), 11 * 2);
+	ports_err = -EIO;
+	CHECK(!tallies_below(on, t.ports_n, t.below), "rows of ports that are not known");
+	ports_err = 0;
+	/* By the stack they have its own. */
+	on[0].mode = MODE_SKB;
+	t.below_n = tallies_below(on, t.ports_n, t.below);
+	is(&tallies_port(&t, &counted, 0)[2], 1 << 3, 2);
+}
+
 /* Whom the detector bans is counted once: at once where the list of its bans is not there yet. */
 static void detectors(void)
 {
@@ -146,6 +198,7 @@ int main(void)
 		{ "a row that is retired", retired },
 		{ "seconds", seconds },
 		{ "interfaces that share a row", ports },
+		{ "an interface that has ports", of_a_bond },
 		{ "the detector's bans", detectors },
 	};
 

@@ -18,10 +18,21 @@ struct links {
 	int err;
 };
 
+/* Of what is above: that of a driver, as hv_netvsc's of its VF, is of no kind. */
+static bool is_bonded(const struct nlattr *info)
+{
+	const struct nlattr *attr;
+
+	nl_each_nested (attr, info)
+		if (nl_attr_type(attr) == IFLA_INFO_SLAVE_KIND)
+			return nl_attr_is_text(attr) && !strcmp(nl_attr_text(attr), "bond");
+	return true;
+}
+
 static void take(void *arg, const struct nlmsghdr *message)
 {
 	const struct ifinfomsg *link = nl_payload(message);
-	struct port_of one = { .ifindex = (unsigned int)link->ifi_index };
+	struct port_of one = { .ifindex = (unsigned int)link->ifi_index, .hands_on = true };
 	struct links *links = arg;
 	const struct nlattr *attr;
 	size_t i = 0;
@@ -31,6 +42,8 @@ static void take(void *arg, const struct nlmsghdr *message)
 			snprintf(one.name, sizeof(one.name), "%s", nl_attr_text(attr));
 		else if (nl_attr_type(attr) == IFLA_MASTER)
 			one.above = nl_attr_u32(attr);
+		else if (nl_attr_type(attr) == IFLA_LINKINFO)
+			one.hands_on = is_bonded(attr);
 	}
 	if (!one.above || !one.name[0])
 		return;
@@ -65,6 +78,25 @@ int ports_look(struct port_of **ports, size_t *n)
 	}
 	*ports = links.all;
 	return 0;
+}
+
+bool ports_hand_on(const struct port_of *ports, size_t n, unsigned int from, unsigned int to)
+{
+	size_t steps = 0, i = 0;
+
+	/* Of one bond in another each hands on to the next; a dump that changed meanwhile may have them in a circle. */
+	while (i < n && steps < n) {
+		if (ports[i].ifindex != from || !ports[i].hands_on) {
+			i++;
+			continue;
+		}
+		from = ports[i].above;
+		if (from == to)
+			return true;
+		i = 0;
+		steps++;
+	}
+	return false;
 }
 
 bool ports_may(const char *name)

@@ -480,17 +480,31 @@ static bool is_among(const struct interface_info *all, size_t n, const char *nam
 	return n;
 }
 
+/* What comes in by its ports comes in by it. */
+static bool is_handed_on(const char *name)
+{
+	struct port_of *ports = NULL;
+	bool is = false;
+	size_t n = 0;
+
+	for (size_t i = ports_look(&ports, &n) ? n : 0; i < n; i++)
+		is = is || (ports[i].hands_on && !strcmp(ports[i].of, name));
+	free(ports);
+	return is;
+}
+
 /* It may come later, so it is no error; and before anything is filtered nothing is known of it. */
 void ports_say_unfiltered(struct state *state, const char *name)
 {
 	struct interface_info *entries = NULL, *rules = NULL;
 	size_t n = 0, rules_n = 0;
 	int err = state_interfaces(state, &entries, &n) ?: state_ports(state, &rules, &rules_n);
+	bool own = is_among(entries, n, name), ports = is_among(rules, rules_n, name);
 
-	if (!err && is_among(rules, rules_n, name) && !is_among(entries, n, name))
+	if (!err && ports && !own && !is_handed_on(name))
 		warn("nothing is seen to come in by %s, as not it but its ports are filtered: name those instead",
 		     name);
-	else if (!err && (n || rules_n) && !is_among(entries, n, name))
+	else if (!err && (n || rules_n) && !own && !ports)
 		warn("nothing is seen to come in by %s, as it is not filtered: 'xdp-bloom attach %s'", name, name);
 	free(entries);
 	free(rules);

@@ -135,10 +135,13 @@ static int make_trusted(const struct detector *detector, int *map)
 	return 0;
 }
 
+#define PORTS_ROOM 64 /* of bonds */
+
 /* While one goes and another comes, both may be in it. */
 static int make_numbers(const char *pin, size_t most)
 {
-	int map = bpf_map_create(BPF_MAP_TYPE_HASH, pin, sizeof(__u32), sizeof(__u32), 2 * (__u32)most + 1, NULL);
+	__u32 room = 2 * (__u32)most + (most ? PORTS_ROOM : 1);
+	int map = bpf_map_create(BPF_MAP_TYPE_HASH, pin, sizeof(__u32), sizeof(__u32), room, NULL);
 
 	return map < 0 ? because_kernel(map, pin) : map;
 }

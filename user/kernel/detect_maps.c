@@ -14,6 +14,7 @@
 #include "base/close_fd.h"
 #include "base/log.h"
 #include "base/other_name.h"
+#include "base/ports.h"
 #include "filter/limits.h"
 #include "kernel/live.h"
 #include "kernel/pins.h"
@@ -217,6 +218,36 @@ static unsigned int number_of(const char *name)
 	return is_other_name(name, own) ? 0 : if_nametoindex(name);
 }
 
+/* And the numbers of what hands on to them, where that is none of them itself. */
+static int number_all(int map, const char *pin, const struct numbered *own, size_t n)
+{
+	struct port_of *ports = NULL;
+	struct numbered *all = NULL;
+	size_t ports_n = 0, found = n;
+	int err = n ? ports_look(&ports, &ports_n) : 0;
+
+	all = err ? NULL : calloc(n + ports_n + 1, sizeof(*all));
+	err = err ?: all ? 0 : -ENOMEM;
+	if (all && n)
+		memcpy(all, own, n * sizeof(*all));
+	for (size_t i = 0; i < ports_n && !err; i++) {
+		size_t of = 0, is = 0;
+
+		if (!ports[i].hands_on)
+			continue;
+		while (is < n && own[is].index != ports[i].ifindex)
+			is++;
+		while (of < n && !ports_hand_on(ports, ports_n, ports[i].ifindex, own[of].index))
+			of++;
+		if (is == n && of < n)
+			all[found++] = (struct numbered){ ports[i].ifindex, own[of].value };
+	}
+	err = err ?: number_map(map, pin, all, found);
+	free(all);
+	free(ports);
+	return err;
+}
+
 int detect_number_proven(int map, const struct proven *names, size_t n)
 {
 	struct numbered *there = calloc(n + 1, sizeof(*there));
@@ -227,7 +258,7 @@ int detect_number_proven(int map, const struct proven *names, size_t n)
 		there[found] = (struct numbered){ number_of(names[i].name), 1 };
 		found += there[found].index != 0;
 	}
-	err = there ? number_map(map, PIN_PROVEN, there, found) : -ENOMEM;
+	err = there ? number_all(map, PIN_PROVEN, there, found) : -ENOMEM;
 	free(there);
 	return err;
 }
@@ -241,5 +272,5 @@ int detect_number_slots(int map, const struct slot slots[SLOTS])
 		there[found] = (struct numbered){ *slots[i].name ? if_nametoindex(slots[i].name) : 0, i };
 		found += there[found].index != 0;
 	}
-	return number_map(map, PIN_SLOT_OF, there, found);
+	return number_all(map, PIN_SLOT_OF, there, found);
 }

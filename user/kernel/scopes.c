@@ -13,6 +13,7 @@
 #include "base/close_fd.h"
 #include "base/context.h"
 #include "base/log.h"
+#include "base/ports.h"
 #include "kernel/generation.h"
 #include "kernel/live.h"
 #include "kernel/pins.h"
@@ -39,6 +40,51 @@ static int open_unread(const struct context *context)
 	return fd;
 }
 
+/*
+ * Where what comes in by an interface has other numbers, too, its name has an entry for each, behind those of all
+ * names. Programs read them meanwhile: of an entry that they see only the number changes; 0 is no interface's.
+ */
+static __u64 first_of(const struct scopes *scopes, const char *name)
+{
+	__u64 i = 0;
+
+	while (i < scopes->names && strcmp(scopes->on[i].name, name) != 0)
+		i++;
+	return i;
+}
+
+static void set_number(struct scopes *scopes, __u64 i, unsigned int number)
+{
+	__atomic_store_n(&scopes->on[i].ifindex, number, __ATOMIC_RELAXED);
+}
+
+/* That name has this number, too. */
+static int put_number(struct scopes *scopes, __u64 name, unsigned int number)
+{
+	__u64 i, at = scopes->names;
+
+	for (i = scopes->names; i-- > name + 1;) {
+		if (strcmp(scopes->on[i].name, scopes->on[name].name) != 0)
+			continue;
+		if (scopes->on[i].ifindex == number)
+			return 0;
+		at = scopes->on[i].ifindex ? at : i;
+	}
+	if (at < scopes->names) {
+		set_number(scopes, at, number);
+		return 0;
+	}
+	if (at == SCOPE_NAMES)
+		return because(-E2BIG,
+			       "the lists' scopes have more than %d interfaces in all for --on, with the ports"
+			       " of bonds",
+			       SCOPE_NAMES);
+	scopes->on[at] = scopes->on[name];
+	scopes->on[at].ifindex = number;
+	__atomic_store_n(&scopes->names, at + 1, __ATOMIC_RELEASE);
+	return 0;
+}
+
 /* From a network namespace that has not the interfaces: as they were. */
 static int number_as_before(const struct context *context, struct scopes *scopes)
 {
@@ -50,9 +96,9 @@ static int number_as_before(const struct context *context, struct scopes *scopes
 	err = was ? kernel_scopes_read(&live, was) : -ENOMEM;
 	live_close(&live);
 	err = err_is(err, ENOENT) ? 0 : err;
-	for (__u64 i = 0, j; i < scopes->names && !err; i++) {
-		for (j = 0; j < was->names && strcmp(was->on[j].name, scopes->on[i].name) != 0;)
-			j++;
+	for (__u64 i = 0; i < scopes->names && !err; i++) {
+		__u64 j = first_of(was, scopes->on[i].name);
+
 		if (j < was->names)
 			scopes->on[i].ifindex = was->on[j].ifindex;
 		else
@@ -61,15 +107,42 @@ static int number_as_before(const struct context *context, struct scopes *scopes
 				      "that are filtered",
 				      scopes->on[i].name);
 	}
+	for (__u64 j = 0, names = scopes->names; j < was->names && !err; j++) {
+		__u64 i = first_of(scopes, was->on[j].name);
+
+		if (i < names && was->on[j].ifindex && first_of(was, was->on[j].name) != j)
+			err = put_number(scopes, i, (unsigned int)was->on[j].ifindex);
+	}
 	free(was);
 	return err;
 }
 
-static void number(struct scopes *scopes)
+static int number(struct scopes *scopes)
 {
-	/* Programs read it meanwhile. */
-	for (__u64 i = 0; i < scopes->names; i++)
-		__atomic_store_n(&scopes->on[i].ifindex, if_nametoindex(scopes->on[i].name), __ATOMIC_RELAXED);
+	struct port_of *ports = NULL;
+	__u64 names = scopes->names;
+	size_t n = 0;
+	int err;
+
+	for (__u64 i = 0; i < names; i++)
+		if (first_of(scopes, scopes->on[i].name) == i)
+			set_number(scopes, i, if_nametoindex(scopes->on[i].name));
+	err = names ? ports_look(&ports, &n) : 0;
+	/* Those that have left make room. */
+	for (__u64 i = 0; i < names && !err; i++) {
+		__u64 name = first_of(scopes, scopes->on[i].name);
+
+		if (name != i && !ports_hand_on(ports, n, (unsigned int)scopes->on[i].ifindex,
+						(unsigned int)scopes->on[name].ifindex))
+			set_number(scopes, i, 0);
+	}
+	for (__u64 i = 0; i < names; i++)
+		for (size_t k = 0; k < n && !err; k++)
+			if (ports[k].hands_on && first_of(scopes, scopes->on[i].name) == i &&
+			    ports_hand_on(ports, n, ports[k].ifindex, (unsigned int)scopes->on[i].ifindex))
+				err = put_number(scopes, i, ports[k].ifindex);
+	free(ports);
+	return err;
 }
 
 int kernel_scopes(const struct context *context, struct candidate *c, struct scopes *scopes)
@@ -81,7 +154,7 @@ int kernel_scopes(const struct context *context, struct candidate *c, struct sco
 	if (context && context->abroad)
 		err = number_as_before(context, scopes);
 	else
-		number(scopes);
+		err = number(scopes);
 	if (err)
 		return err;
 	c->scopes = bpf_map_create(BPF_MAP_TYPE_ARRAY, PIN_SCOPES, 4, sizeof(*scopes), 1, &opts);
@@ -121,7 +194,7 @@ int kernel_scopes_follow(const struct context *context)
 	size_t page = (size_t)sysconf(_SC_PAGESIZE), size = (sizeof(struct scopes) + page - 1) / page * page;
 	struct live live;
 	void *at;
-	int fd;
+	int fd, err;
 
 	live_open(&live, context);
 	do
@@ -134,7 +207,7 @@ int kernel_scopes_follow(const struct context *context)
 	close(fd);
 	if (at == MAP_FAILED)
 		return because_kernel(-errno, PIN_SCOPES);
-	number(at);
+	err = number(at);
 	munmap(at, size);
-	return 0;
+	return err;
 }

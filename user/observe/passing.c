@@ -16,6 +16,8 @@ struct passing {
 	struct recent *recent;
 	uint64_t second; /* that is being counted */
 	bool counted;	 /* since the last time it has seen all */
+	struct port_row below[PORTS];
+	size_t below_n;
 };
 
 struct passing *passing_new(unsigned int per_second)
@@ -46,6 +48,7 @@ void passing_free(struct passing *p)
 
 int passing_follow(struct passing *p, const struct attachment *on, size_t n)
 {
+	p->below_n = tallies_below(on, n, p->below);
 	return taps_follow(p->taps, on, n);
 }
 
@@ -75,6 +78,8 @@ void passing_count(struct passing *p, uint64_t second, uint64_t until, const str
 
 	for (unsigned int row = 0; row < PORTS; row++)
 		passed[row] = tallies_row(between->port[row], PASSED);
+	for (size_t i = 0; i < p->below_n; i++)
+		tally_add(&passed[p->below[i].with], &passed[p->below[i].row]);
 	p->second = second;
 	weigh_interval(p->weigher, until, passed, on_weighed, p);
 	if (!p->counted)

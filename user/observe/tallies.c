@@ -11,6 +11,7 @@
 #include "base/clean_text.h"
 #include "base/label.h"
 #include "base/grow.h"
+#include "base/ports.h"
 #include "kernel/live.h"
 #include "state/kept_image.h"
 
@@ -32,6 +33,43 @@ bool live_label_is_exact(const struct context *context, struct state *state)
 	       state_setting(state, "labels", SETTINGS_DEFAULT.labels) != 0;
 }
 
+static bool by_driver(const struct attachment *at)
+{
+	return !at->gone && !at->moved && at->mode == MODE_NATIVE && !MATCH_LEAVES(at->match);
+}
+
+static bool has_own(const struct attachment *on, size_t n, unsigned int row, bool leaves)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!on[i].gone && MATCH_LEAVES(on[i].match) == leaves && PORT_OF(on[i].ifindex) == row)
+			return true;
+	return false;
+}
+
+size_t tallies_below(const struct attachment *on, size_t n, struct port_row below[PORTS])
+{
+	bool taken[PORTS] = { 0 };
+	struct port_of *ports = NULL;
+	size_t natives = 0, ports_n = 0, found = 0;
+
+	for (size_t i = 0; i < n; i++)
+		natives += by_driver(&on[i]);
+	if (!natives || ports_look(&ports, &ports_n))
+		return 0;
+	for (size_t k = 0; k < ports_n; k++) {
+		unsigned int row = PORT_OF(ports[k].ifindex);
+
+		for (size_t i = 0; i < n && ports[k].hands_on && !taken[row]; i++)
+			if (by_driver(&on[i]) && ports_hand_on(ports, ports_n, ports[k].ifindex, on[i].ifindex) &&
+			    !has_own(on, n, row, false)) {
+				taken[row] = true;
+				below[found++] = (struct port_row){ row, PORT_OF(on[i].ifindex) };
+			}
+	}
+	free(ports);
+	return found;
+}
+
 int tallies_take(const struct context *context, struct tallies *c)
 {
 	struct state *state = NULL;
@@ -49,6 +87,7 @@ int tallies_take(const struct context *context, struct tallies *c)
 	clock_gettime(CLOCK_MONOTONIC, &c->at);
 	if (!err)
 		err = kernel_counters(context, &c->counted);
+	c->below_n = err ? 0 : tallies_below(c->ports, c->ports_n, c->below);
 	if (err)
 		tallies_free(c);
 	return err;
@@ -60,7 +99,7 @@ void tallies_free(struct tallies *c)
 	free(c->ports);
 	c->lists = NULL;
 	c->ports = NULL;
-	c->lists_n = c->ports_n = 0;
+	c->lists_n = c->ports_n = c->below_n = 0;
 }
 
 int lists_add_detector(struct list_info **lists, size_t *n)
@@ -134,11 +173,10 @@ static bool shares(const struct tallies *c, size_t a, size_t b)
 
 static bool shown(const struct tallies *c, unsigned int row, bool leaves)
 {
-	for (size_t i = 0; i < c->ports_n; i++)
-		if (!c->ports[i].gone && MATCH_LEAVES(c->ports[i].match) == leaves &&
-		    PORT_OF(c->ports[i].ifindex) == row)
+	for (size_t i = 0; i < c->below_n && !leaves; i++)
+		if (c->below[i].row == row)
 			return true;
-	return false;
+	return has_own(c->ports, c->ports_n, row, leaves);
 }
 
 /* A row keeps its counts until another interface takes it, so it may belong to none. */
@@ -160,6 +198,8 @@ static const struct tally *others(const struct tallies *c, const struct counted 
 const struct tally *tallies_port(const struct tallies *c, const struct counted *counted, size_t port)
 {
 	static const struct tally nothing[REASONS];
+	static struct tally sum[REASONS];
+	const struct attachment *at = &c->ports[port];
 
 	if (port == c->ports_n)
 		return others(c, counted);
@@ -168,7 +208,13 @@ const struct tally *tallies_port(const struct tallies *c, const struct counted *
 	for (size_t i = 0; i < port; i++)
 		if (shares(c, i, port))
 			return nothing;
-	return (MATCH_LEAVES(c->ports[port].match) ? counted->out : counted->port)[PORT_OF(c->ports[port].ifindex)];
+	if (MATCH_LEAVES(at->match))
+		return counted->out[PORT_OF(at->ifindex)];
+	memcpy(sum, counted->port[PORT_OF(at->ifindex)], sizeof(sum));
+	for (size_t i = 0; i < c->below_n; i++)
+		for (unsigned int why = 0; why < REASONS && c->below[i].with == PORT_OF(at->ifindex); why++)
+			tally_add(&sum[why], &counted->port[c->below[i].row][why]);
+	return sum;
 }
 
 const char *tallies_port_name(const struct tallies *c, size_t port, char buf[64])

@@ -9,12 +9,19 @@
 #include "kernel/counters.h"
 #include "state/state.h"
 
+/* The row of a port whose packets come in by what has the other row: a bond's, which is filtered in native mode. */
+struct port_row {
+	unsigned int row, with;
+};
+
 struct tallies {
 	struct counted counted;
 	struct list_info *lists;
 	size_t lists_n;
 	struct attachment *ports;
 	size_t ports_n;
+	struct port_row below[PORTS];
+	size_t below_n;
 	bool live_label_is_exact;
 	struct timespec at; /* CLOCK_MONOTONIC */
 };
@@ -32,12 +39,15 @@ void tallies_free(struct tallies *tallies);
 void tallies_since(struct counted *between, const struct counted *before, const struct counted *now);
 double tallies_seconds(const struct tallies *before, const struct tallies *now);
 
-/* An interface's row, by its place among the ports; one past them (until the next call): interfaces that are gone. */
+/* An interface's row (until the next call), by its place among the ports; one past them: interfaces that are gone. */
 const struct tally *tallies_port(const struct tallies *tallies, const struct counted *counted, size_t port);
 /* "eth0", or "eth0+eth7" where two share a row (numbers a multiple of PORTS apart); the counts go to the first. */
 const char *tallies_port_name(const struct tallies *tallies, size_t port, char buf[64]);
 /* "eth0 egress", where it is what leaves. */
 const char *tallies_port_label(const struct tallies *tallies, size_t port, char buf[64]);
+
+/* Those that there are now, of what is filtered; how many. */
+size_t tallies_below(const struct attachment *on, size_t n, struct port_row below[PORTS]);
 
 /* One verdict of a row. */
 /* How many reasons there are to show: without a detector, one less. */
