@@ -88,8 +88,8 @@ static int may_enter(void *arg, int at, const char *directory, const struct stat
 bool source_is_hidden(int fd, const char *absolute)
 {
 	char link[64], real[PATH_MAX];
+	struct stat st, named;
 	struct way way;
-	struct stat st;
 	ssize_t length;
 
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
@@ -98,7 +98,9 @@ bool source_is_hidden(int fd, const char *absolute)
 		return true;
 	real[length] = '\0';
 	way = (struct way){ (st.st_mode & (S_IRGRP | S_IROTH)) == (S_IRGRP | S_IROTH), st.st_uid };
-	if (way_walk(real, may_enter, &way))
+	/* What a process has in file systems of its own may be called as another file is here. */
+	if (way_walk(real, may_enter, &way) || way_look(real, false, &named) || named.st_dev != st.st_dev ||
+	    named.st_ino != st.st_ino)
 		return true;
 	/* By its own name, and of whose the directory is: nobody else had it put there. */
 	return !way.open && (strcmp(real, absolute) != 0 || way.owner != st.st_uid);

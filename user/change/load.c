@@ -69,7 +69,7 @@ static int open_path(const struct load *l, bool input)
 /* Opened once, so that the text that is kept is the text that was read. */
 static int open_file(struct load *l)
 {
-	bool input = !strcmp(l->path, "-");
+	bool input = !strcmp(l->path, "-"), here;
 	const char *why = NULL;
 	unsigned int bits;
 	struct addr addr;
@@ -90,8 +90,10 @@ static int open_file(struct load *l)
 	} else if (S_ISREG(st.st_mode) && !input && !l->options->feed.key) {
 		describe_source(l, &st);
 		l->reading.hidden = source_is_hidden(fd, l->source.path);
-		/* A copy of what may not be there when it is read once more, under the lock. */
-		l->text = mount_answers(mount_of(fd)) == KERNEL_ANSWERS ? fd : standard_keep(fd);
+		/* A copy of what may not be there when it is read once more, under the lock; of another's, nobody
+		 * knows. */
+		here = *l->source.path && mount_answers(mount_of(fd)) == KERNEL_ANSWERS;
+		l->text = here ? fd : standard_keep(fd);
 		fd = l->text == fd ? -1 : fd;
 	} else {
 		/* A copy, as its lines may be shown later; and so that what was signed is what is read. */
