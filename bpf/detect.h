@@ -244,9 +244,22 @@ inline_always __u32 classes6(const struct ipv6_header *ip, const void *end)
 	return classes_of_protocol(protocol, (const __u8 *)(ip + 1), end, 1);
 }
 
+#define ND_FIRST     133 /* solicitations of routers */
+#define ND_LAST	     137 /* redirects */
+#define HOPS_OF_LINK 255
+
+/* Of a neighbour, about neighbours: no router hands on so many hops. */
+inline_always int is_discovery(const struct ipv6_header *ip, const void *end)
+{
+	const __u8 *type = (const __u8 *)(ip + 1);
+
+	return ip->rest[5] == IP_PROTO_ICMP6 && ip->rest[6] == HOPS_OF_LINK && PARSE_FITS(type, 1, end) &&
+	       *type >= ND_FIRST && *type <= ND_LAST;
+}
+
 /* A source as it is judged: the address, or of IPv6 the /64. */
 struct detect_packet {
-	__u64 key;
+	__u64 key; /* 0: nobody's */
 	__u64 kind;
 	__u64 rest; /* of the address */
 	__u64 hash;
@@ -288,10 +301,12 @@ inline_always int detect_parse(const struct detect *d, const void *data, const v
 	int family = parse_source(data, end, &source);
 
 	if (family == SOURCE_IPV6) {
-		packet->classes =
-			classes6((const void *)((const char *)source.ipv6 - offsetof(struct ipv6_header, source)), end);
+		const struct ipv6_header *ip =
+			(const void *)((const char *)source.ipv6 - offsetof(struct ipv6_header, source));
+
+		packet->classes = classes6(ip, end);
 		if (!source_mapped(&source)) {
-			packet->key = source_ipv6(&source, 0);
+			packet->key = is_discovery(ip, end) ? 0 : source_ipv6(&source, 0);
 			packet->kind = SUSPECT_IPV6;
 			packet->rest = source_ipv6(&source, 1);
 			packet->hash = source_hash(seeds, SUSPECT_IPV6, packet->key);
@@ -738,7 +753,8 @@ inline_always enum detected suspect_packet(const struct detect *d, const struct 
 
 /*
  * What all on a link share is nobody's: who has no address yet asks for one from there, and a router advertises itself.
- * One of them could use up the allowance of all.
+ * One of them could use up the allowance of all. So are the packets of discovery: a neighbour's come from an address of
+ * the link's /64, which others on it share, and which can be forged from afar.
  */
 #define LINK_LOCAL (0xfe80ULL << 48)
 

@@ -31,24 +31,34 @@ static ip6 address_of(unsigned int i, unsigned int of, int *family)
 	return (ip6)(0x2a00000000000000 + i + of * 0x10000) << 64 | ktap_random();
 }
 
-/* The verdict of the last of them. */
-static __u32 send_as(ip6 source, int family, unsigned int packets)
+static void make_from(uint8_t frame[FRAME_MAX], ip6 source, int family)
 {
-	LIBBPF_OPTS(bpf_test_run_opts, opts, .repeat = (int)packets);
-	struct xdp_md by = { .data_end = FRAME_MAX, .ingress_ifindex = comes_in };
-	uint8_t frame[FRAME_MAX];
 	size_t s = 0;
 
 	while (strcmp(frame_shapes[s].name, family == 4 ? "IPv4" : "IPv6") != 0)
 		s++;
 	frame_make(frame, &frame_shapes[s], source);
-	opts.data_in = frame;
-	opts.data_size_in = sizeof(frame);
+}
+
+/* The verdict of the last of them. */
+static __u32 send_frame(const uint8_t frame[FRAME_MAX], unsigned int packets)
+{
+	LIBBPF_OPTS(bpf_test_run_opts, opts, .repeat = (int)packets, .data_in = frame, .data_size_in = FRAME_MAX);
+	struct xdp_md by = { .data_end = FRAME_MAX, .ingress_ifindex = comes_in };
+
 	if (comes_in) {
 		opts.ctx_in = &by;
 		opts.ctx_size_in = sizeof(by);
 	}
 	return CHECK(!bpf_prog_test_run_opts(program, &opts), "test run: %s", strerror(errno)) ? opts.retval : 0;
+}
+
+static __u32 send_as(ip6 source, int family, unsigned int packets)
+{
+	uint8_t frame[FRAME_MAX];
+
+	make_from(frame, source, family);
+	return send_frame(frame, packets);
 }
 
 static __u32 send_from(unsigned int i, unsigned int of, unsigned int packets)
@@ -308,6 +318,43 @@ static void network_by_forgers(void)
 	       least, most, HOSTS, sum, formula);
 }
 
+/*
+ * Who sends too much in the name of a /64 has its hosts' packets dropped, but not those by which neighbours find each
+ * other: without them a host whose gateway is in its own /64 has no IPv6 at all.
+ */
+static void discovery(void)
+{
+	static const struct {
+		uint8_t type, hops;
+		bool passes;
+	} each[] = { { 132, 255, false }, { 133, 255, true },  { 134, 255, true }, { 135, 255, true },
+		     { 136, 255, true },  { 136, 254, false }, { 137, 255, true }, { 138, 255, false } };
+	const ip6 gateway = (ip6)0x2a01000000000000 << 64 | 1;
+	uint8_t frame[FRAME_MAX], *ip = frame + ETH_HLEN;
+	struct seen seen;
+
+	if (!begin(RATE, BURST))
+		return;
+	CHECK(send_as(gateway + 1, 6, PACKETS) == XDP_DROP, "a flood passes");
+	make_from(frame, gateway, 6);
+	ip[6] = IP_PROTO_ICMP6;
+	for (size_t i = 0; i < sizeof(each) / sizeof(*each); i++) {
+		__u64 before = dropped_so_far();
+		__u32 verdict;
+
+		ip[7] = each[i].hops;
+		ip[40] = each[i].type;
+		verdict = send_frame(frame, PACKETS);
+		before = dropped_so_far() - before;
+		CHECK(each[i].passes ? verdict == XDP_PASS && !before : verdict == XDP_DROP,
+		      "ICMPv6 of type %d, %d hops: %llu are dropped", each[i].type, each[i].hops, before);
+	}
+	if (!seen_now(&seen))
+		return;
+	CHECK(seen.n == 1, "%zu are suspected, not only the network that the flood comes from", seen.n);
+	seen_free(&seen);
+}
+
 /* --- Limits of interfaces ------------------------------------------------------------------------------------------
  */
 
@@ -422,6 +469,7 @@ static int run_cases(void)
 		{ "what passes keeps the limit", keeps_the_limit },
 		{ "the first packet above it is dropped", first_drop },
 		{ "what it takes to have a network policed", network_by_forgers },
+		{ "what neighbours find each other by", discovery },
 		{ "limits of an interface", by_interface },
 	};
 

@@ -598,6 +598,13 @@ static __u32 naive_classes(const __u8 *frame, size_t size, int copied)
 	return classes;
 }
 
+/* Discovery of neighbours, by one of them. */
+static bool naive_is_discovery(const __u8 *frame, size_t size)
+{
+	return size > IP_AT + 40 && frame[IP_AT + 6] == 58 && frame[IP_AT + 7] == 255 &&
+	       memchr("\x85\x86\x87\x88\x89", frame[IP_AT + 40], 5);
+}
+
 static __u64 naive_number(const __u8 *at, size_t n)
 {
 	__u64 number = 0;
@@ -624,6 +631,10 @@ static void any_frame(__u8 frame[LONGEST])
 	memcpy(frame + 12, is6 ? "\x86\xdd" : "\x08\x00", 2);
 	frame[IP_AT] = is6 ? 0x60 : 0x40 | ANY_OF("\x5\x5\x5\x6\xf\x4\x0");
 	frame[IP_AT + (is6 ? 6 : 9)] = ANY_OF("\x6\x6\x6\x11\x1\x3a\x2c\x2b\x3b\x7\x10\x2");
+	if (is6) {
+		frame[IP_AT + 7] = ANY_OF("\xff\xff\xff\xfe\x40\x1\x0");
+		frame[IP_AT + 40] = ANY_OF("\x80\x81\x83\x84\x85\x86\x87\x88\x89\x8a\x8f\x0\x5\x7\x8\x9");
+	}
 	if (!is6) {
 		frame[IP_AT + 6] = ANY_OF("\x0\x0\x40\x80\x20\x10\x1f\xff");
 		frame[IP_AT + 7] = ANY_OF("\x0\x0\x0\x1");
@@ -639,7 +650,7 @@ static void packets_parsed(void)
 	static const __u8 mapped[12] = { [10] = 0xff, 0xff };
 	struct limits limits = { .on = true, .of = { [CLASS_PACKETS] = { 100, 50, THEN_WATCH } } };
 	struct detect d = plan_of(&limits, 1, 1, 0);
-	unsigned int of[CLASSES] = { 0 }, kinds[SUSPECT_IPV6 + 1] = { 0 }, as_ipv4 = 0;
+	unsigned int of[CLASSES] = { 0 }, kinds[SUSPECT_IPV6 + 1] = { 0 }, as_ipv4 = 0, discovery = 0;
 
 	for (int look = 0; look < LOOKS; look++) {
 		__u8 frame[LONGEST];
@@ -662,7 +673,8 @@ static void packets_parsed(void)
 		if (!CHECK(packet.classes == classes, "look %d: classes %#x, not %#x", look, packet.classes, classes))
 			break;
 		if (is6 && !is_mapped) {
-			key = naive_number(frame + IP_AT + 8, 8);
+			key = naive_is_discovery(frame, size) ? 0 : naive_number(frame + IP_AT + 8, 8);
+			discovery += naive_is_discovery(frame, size);
 			hash = hash_ipv6(d.hash, 0, key, 0);
 			CHECK(packet.kind == SUSPECT_IPV6 && packet.rest == naive_number(frame + IP_AT + 16, 8),
 			      "look %d: kind %llu, of another host", look, packet.kind);
@@ -680,8 +692,9 @@ static void packets_parsed(void)
 		for (enum packet_class class = 0; class < CLASSES; class ++)
 			of[class] += classes >> class & 1;
 	}
-	CHECK(kinds[SUSPECT_IPV4] > 1000 && kinds[SUSPECT_IPV6] > 1000 && as_ipv4 > 1000 && of[CLASS_SYN] > 1000 &&
-		      of[CLASS_UDP] > 1000 && of[CLASS_ICMP] > 1000 && of[CLASS_FRAGMENTS] > 1000,
+	CHECK(kinds[SUSPECT_IPV4] > 1000 && kinds[SUSPECT_IPV6] > 1000 && as_ipv4 > 1000 && discovery > 1000 &&
+		      of[CLASS_SYN] > 1000 && of[CLASS_UDP] > 1000 && of[CLASS_ICMP] > 1000 &&
+		      of[CLASS_FRAGMENTS] > 1000,
 	      "too few of some kind");
 	plan_free(&d);
 }
