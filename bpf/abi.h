@@ -420,7 +420,7 @@ struct slot {
 };
 
 /* Constants of the program, as those of struct generation; its last group stands for maps. */
-#define DETECT_VERSION	  4
+#define DETECT_VERSION	  5
 #define DETECT_BYTE_SHIFT 16 /* a byte's price is finer than a ns */
 
 /*
@@ -453,7 +453,7 @@ struct detect {
 	__u64 jail;	      /* how long a ban lasts, in ns, and up to a tenth more or less */
 	__u64 networks;	      /* of a network's prices, as `scale` of a suspect; 0: they are not judged */
 	/* Where a socket of the kernel has these, in bytes; 0: that is not known, so no socket proves anything. */
-	__u64 tcp_rcv_nxt, tcp_rcv_wnd, tcp_snd_una, tcp_snd_nxt, tcp_max_window;
+	__u64 tcp_rcv_nxt, tcp_rcv_wnd, tcp_snd_una, tcp_snd_nxt, tcp_max_window, tcp_sk_uid;
 	/* Of this generation: its number; does the map of the trusted tell addresses of one /64 apart; is
 	   LABEL_DETECTOR no list's? */
 	__u64 number, trusts_hosts, account;

@@ -97,7 +97,8 @@ inline_always int socket_takes(const void *socket, __u32 sequence, __u32 acknowl
 	return acknowledged - (una - most) <= SOCKET_WORD(socket, tcp_snd_nxt) - (una - most);
 }
 
-#define ANSWERS -1 /* it does, or it may: somebody here, or behind this machine, asked for it */
+#define OWNER_ROOT 0
+#define ANSWERS	   -1 /* it does, or it may: somebody here, or behind this machine, asked for it */
 
 /*
  * 1: of a connection that its source has opened; 0: of none, as far as is known. Whoever is asked for something is no
@@ -107,11 +108,11 @@ inline_always int socket_takes(const void *socket, __u32 sequence, __u32 acknowl
 inline_always int tcp_proves(struct xdp_md *ctx, const struct source *source, int family,
 			     const struct transport_header *tcp)
 {
-	__u32 sequence = NET32(tcp->sequence), acknowledged = NET32(tcp->acknowledged);
 	struct bpf_sock_tuple tuple;
 	__u32 size = tuple_of(&tuple, source, family, tcp);
 	struct bpf_sock *found;
 	const void *socket;
+	__u32 owner;
 	int takes = 0;
 
 	if (tcp->flags & FLAG_RST || (tcp->flags & (FLAG_SYN | FLAG_ACK)) == (FLAG_SYN | FLAG_ACK))
@@ -126,6 +127,8 @@ inline_always int tcp_proves(struct xdp_md *ctx, const struct source *source, in
 	found = bpf_skc_lookup_tcp(ctx, &tuple, size, BPF_F_CURRENT_NETNS, 0);
 	if (!found)
 		return ANSWERS;
+	socket = DETECT(D, tcp_rcv_nxt) ? bpf_skc_to_tcp_sock(found) : NULL;
+	owner = socket ? SOCKET_WORD(socket, tcp_sk_uid) : OWNER_ROOT;
 	bpf_sk_release(found);
 	if (!DETECT(D, tcp_rcv_nxt))
 		return 0;
@@ -136,10 +139,11 @@ inline_always int tcp_proves(struct xdp_md *ctx, const struct source *source, in
 	found = bpf_skc_lookup_tcp(ctx, &tuple, size, BPF_F_CURRENT_NETNS, 0);
 	if (!found)
 		return 0;
-	if (found->state == BPF_TCP_ESTABLISHED) {
-		socket = bpf_skc_to_tcp_sock(found);
-		takes = socket && socket_takes(socket, sequence, acknowledged);
-	}
+	socket = bpf_skc_to_tcp_sock(found);
+	if (socket && owner != OWNER_ROOT && owner != SOCKET_WORD(socket, tcp_sk_uid))
+		takes = ANSWERS;
+	else if (socket && found->state == BPF_TCP_ESTABLISHED)
+		takes = socket_takes(socket, NET32(tcp->sequence), NET32(tcp->acknowledged));
 	bpf_sk_release(found);
 	return takes;
 }

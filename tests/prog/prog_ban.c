@@ -184,6 +184,33 @@ static void to_a_listener(void)
 	connection_close(&c);
 }
 
+/* Anybody may listen on the port that another connects from; the server that is asked from there is no attacker. */
+static void by_owners(void)
+{
+	static struct proven loopback = { "lo" };
+	static const struct {
+		uid_t listens, connected;
+		bool proves;
+	} each[] = { { 65534, 0, false }, { 65534, 65533, false }, { 65534, 65534, true }, { 0, 65534, true } };
+
+	for (size_t i = 0; i < 2 * sizeof(each) / sizeof(*each); i++) {
+		size_t n = i / 2;
+		uint8_t frame[FRAME];
+		struct connection c;
+
+		if (!proves() || !connection_open(&c, ktap_random() & 1 ? 4 : 6) ||
+		    !begin(THEN_BAN, &loopback, i % 2, NULL))
+			return;
+		CHECK(!fchown(c.listening, each[n].listens, -1) && !fchown(c.server, each[n].connected, -1),
+		      "owners: %s", strerror(errno));
+		frame_of(frame, &c, c.next, c.ours, 0x10, IPPROTO_TCP);
+		CHECK(bans(&c, frame) == each[n].proves, "case %zu", i);
+		CHECK(!shutdown(c.server, SHUT_WR), "shutdown: %s", strerror(errno));
+		CHECK(bans(&c, frame) == (each[n].proves && i % 2), "case %zu, half closed", i);
+		connection_close(&c);
+	}
+}
+
 /* Whoever forges knows all but the numbers, and hits none of them. */
 static void not_by_forgery(void)
 {
@@ -426,6 +453,7 @@ static int run_cases(void)
 		{ "the same of IPv6", by_connection6 },
 		{ "nobody whom this machine has asked", answers },
 		{ "to a listener, what does not only answer", to_a_listener },
+		{ "whoever listens on another's port", by_owners },
 		{ "who forges gets nobody banned", not_by_forgery },
 		{ "where nobody can forge, all classes ban", by_interface },
 		{ "who is let out begins anew", let_out_at_once },

@@ -114,9 +114,11 @@ static enum { LAID_OUT, LAID_DEEP, LAID_ODD, LAID_WITHOUT, NO_SOCKETS, NO_LAYOUT
 
 static struct btf *given_btf(void)
 {
-	static const char *const names[] = { "first", "rcv_wnd", "snd_una", "snd_nxt", "max_window", "rcv_nxt" };
+	static const char *const names[] = {
+		"first", "rcv_wnd", "snd_una", "snd_nxt", "max_window", "sk_uid", "rcv_nxt"
+	};
 	struct btf *btf = layout == NO_LAYOUT ? NULL : btf__new_empty();
-	unsigned int n = layout == LAID_WITHOUT ? 5 : 6;
+	unsigned int n = layout == LAID_WITHOUT ? 6 : 7;
 	int word;
 
 	does("ask for the layout");
@@ -129,16 +131,24 @@ static struct btf *given_btf(void)
 	/* Another of that name is no structure, and has no such members. */
 	btf__add_typedef(btf, "tcp_sock", word);
 	if (layout == LAID_DEEP) {
-		/* The last three within one without a name, in one with a name; that one is not looked into. */
-		int in = btf__add_struct(btf, "", 12), named;
+		/* One within the first of the first; the last three within one without a name; a named one is not
+		   looked into. */
+		int in = btf__add_struct(btf, "", 12), named, socket, connection;
 
-		for (unsigned int i = 3; i < 6; i++)
-			btf__add_field(btf, names[i], word, (i - 3) * 32, 0);
+		for (unsigned int i = 3; i < 7; i++)
+			if (i != 5)
+				btf__add_field(btf, names[i], word, (i - (i > 5) - 3) * 32, 0);
 		named = btf__add_struct(btf, "named", 8);
 		btf__add_field(btf, "none", word, 0, 0);
 		btf__add_field(btf, "snd_nxt", word, 32, 0);
+		socket = btf__add_struct(btf, "socket", 8);
+		btf__add_field(btf, "none", word, 0, 0);
+		btf__add_field(btf, "sk_uid", word, 32, 0);
+		connection = btf__add_struct(btf, "connection", 8);
+		btf__add_field(btf, "socket", socket, 0, 0);
 		btf__add_struct(btf, "tcp_sock", 64);
-		btf__add_field(btf, "named", named, 0, 0);
+		btf__add_field(btf, "connection", connection, 0, 0);
+		btf__add_field(btf, "named", named, 288, 0);
 		btf__add_field(btf, "", word, 64, 0);
 		btf__add_field(btf, "rcv_wnd", word, 96, 0);
 		btf__add_field(btf, "snd_una", word, 128, 0);
@@ -146,9 +156,9 @@ static struct btf *given_btf(void)
 		return btf;
 	}
 	if (layout != NO_SOCKETS) {
-		btf__add_struct(btf, "tcp_sock", 24);
+		btf__add_struct(btf, "tcp_sock", 28);
 		for (unsigned int i = 0; i < n; i++)
-			btf__add_field(btf, names[i], word, (layout == LAID_ODD ? (i + 5) % 6 : i) * 32, 0);
+			btf__add_field(btf, names[i], word, (layout == LAID_ODD ? (i + 6) % 7 : i) * 32, 0);
 	}
 	return btf;
 }
@@ -247,11 +257,11 @@ static void put_detect(const struct detect *d)
 {
 	printf("version %llu, number %llu, seeds %llx %llx %llx %llx, %llu cells, %llu buckets, tick %llu\n"
 	       "  packets %llu, unanswered %llu, scan %llu, looks up %llx, then %llx %llx %llx, jail %llu, networks %llu\n"
-	       "  sockets %llu %llu %llu %llu %llu, hosts %llu, account %llu",
+	       "  sockets %llu %llu %llu %llu %llu %llu, hosts %llu, account %llu",
 	       d->version, d->number, d->hash.add, d->hash.mul1, d->hash.mul2, d->hash.mul3, d->cells, d->buckets,
 	       d->tick, d->limit[CLASS_PACKETS].price, d->limit[CLASS_UNANSWERED].price, d->limit[CLASS_SCAN].price,
 	       d->looks_up, d->then[0], d->then[1], d->then[2], d->jail, d->networks, d->tcp_rcv_nxt, d->tcp_rcv_wnd,
-	       d->tcp_snd_una, d->tcp_snd_nxt, d->tcp_max_window, d->trusts_hosts, d->account);
+	       d->tcp_snd_una, d->tcp_snd_nxt, d->tcp_max_window, d->tcp_sk_uid, d->trusts_hosts, d->account);
 }
 
 static void put_slots(const struct slot *slots)

@@ -6,7 +6,7 @@
 
 static struct made_socket {
 	struct bpf_sock sock;
-	__u32 rcv_wnd, rcv_nxt, snd_una, snd_nxt, max_window;
+	__u32 rcv_wnd, rcv_nxt, snd_una, snd_nxt, max_window, uid;
 } given_tcp, given_udp, given_listener;
 static bool tcp_there, udp_there, is_tcp, listens;
 static int sockets_held;

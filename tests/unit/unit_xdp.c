@@ -306,6 +306,7 @@ static void detector(void)
 	given_detect.tcp_snd_una = offsetof(struct made_socket, snd_una);
 	given_detect.tcp_snd_nxt = offsetof(struct made_socket, snd_nxt);
 	given_detect.tcp_max_window = offsetof(struct made_socket, max_window);
+	given_detect.tcp_sk_uid = offsetof(struct made_socket, uid);
 	given_tcp = (struct made_socket){ .sock = { .state = BPF_TCP_ESTABLISHED },
 					  .rcv_wnd = 100,
 					  .rcv_nxt = 1000,
@@ -357,6 +358,24 @@ static void of_connections(void)
 	each_sent(source_is_proven);
 }
 
+/* Who listens, and whose the connection is. */
+static void owners(void)
+{
+	static const __u32 each[][2] = { { 0, 0 }, { 0, 33 }, { 33, 33 }, { 33, 0 }, { 33, 34 } };
+
+	proven_on = comes_in_by;
+	for (size_t i = 0; i < 2 * MANY(each); i++) {
+		given_tcp.sock.state = i < MANY(each) ? BPF_TCP_ESTABLISHED : BPF_TCP_FIN_WAIT2;
+		given_tcp.rcv_nxt = i < MANY(each) ? 1000 : 5000;
+		given_listener.uid = each[i % MANY(each)][0];
+		given_tcp.uid = each[i % MANY(each)][1];
+		printf(" state %u, %u listens, %u is connected\n", given_tcp.sock.state, given_listener.uid,
+		       given_tcp.uid);
+		one("its owners", "e800 s198.51.100.1 d203.0.113.8 4:6 T10:9:22", source_is_proven);
+	}
+	given_listener.uid = 0;
+}
+
 static void proofs(void)
 {
 	begin(0);
@@ -388,6 +407,8 @@ static void proofs(void)
 	}
 	detector();
 	numbers();
+	detector();
+	owners();
 	end("proofs");
 	begin(0);
 	detector();

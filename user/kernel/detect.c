@@ -52,6 +52,7 @@ static bool same(const struct detect *a, const struct detect *b)
 	of_a.tcp_snd_una = b->tcp_snd_una;
 	of_a.tcp_snd_nxt = b->tcp_snd_nxt;
 	of_a.tcp_max_window = b->tcp_max_window;
+	of_a.tcp_sk_uid = b->tcp_sk_uid;
 	return !memcmp(&of_a, b, sizeof(of_a));
 }
 
@@ -207,7 +208,10 @@ static int open_policed(const struct context *context, int *map)
 /* --- Proof ---------------------------------------------------------------------------------------------------------
  */
 
-/* Adds where a member is, in bytes; false: there is none. It may be within a member that has no name. */
+/*
+ * Adds where a member is, in bytes; false: there is none. It may be within a member that has no name, or within the
+ * first: so the kernel writes that a connection is a socket.
+ */
 static bool find_member(const struct btf *btf, const struct btf_type *type, const char *name, __u64 *at)
 {
 	const struct btf_member *member = btf_members(type);
@@ -218,7 +222,7 @@ static bool find_member(const struct btf *btf, const struct btf_type *type, cons
 		const struct btf_type *within = btf__type_by_id(btf, member->type);
 
 		if ((is && !strcmp(is, name)) ||
-		    ((!is || !*is) && within && btf_is_composite(within) && find_member(btf, within, name, at))) {
+		    ((!i || !is || !*is) && within && btf_is_composite(within) && find_member(btf, within, name, at))) {
 			*at += bytes;
 			return true;
 		}
@@ -273,7 +277,7 @@ static void find_proof(struct detect *detect)
 	} fields[] = {
 		{ "rcv_wnd", &detect->tcp_rcv_wnd }, { "snd_una", &detect->tcp_snd_una },
 		{ "snd_nxt", &detect->tcp_snd_nxt }, { "max_window", &detect->tcp_max_window },
-		{ "rcv_nxt", &detect->tcp_rcv_nxt },
+		{ "sk_uid", &detect->tcp_sk_uid },   { "rcv_nxt", &detect->tcp_rcv_nxt },
 	};
 	const struct btf_type *type;
 	struct btf *btf = NULL;
