@@ -107,7 +107,7 @@ static int number_as_before(const struct context *context, struct scopes *scopes
 				      "that are filtered",
 				      scopes->on[i].name);
 	}
-	for (__u64 j = 0, names = scopes->names; j < was->names && !err; j++) {
+	for (__u64 j = 0, names = scopes->names; !err && j < was->names; j++) {
 		__u64 i = first_of(scopes, was->on[j].name);
 
 		if (i < names && was->on[j].ifindex && first_of(was, was->on[j].name) != j)
