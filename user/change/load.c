@@ -90,8 +90,7 @@ static int open_file(struct load *l)
 	} else if (S_ISREG(st.st_mode) && !input && !l->options->feed.key) {
 		describe_source(l, &st);
 		l->reading.hidden = source_is_hidden(fd, l->source.path);
-		/* A copy of what may not be there when it is read once more, under the lock; of another's, nobody
-		 * knows. */
+		/* A copy of what nobody may answer for when it is read once more, under the lock. */
 		here = *l->source.path && mount_answers(mount_of(fd)) == KERNEL_ANSWERS;
 		l->text = here ? fd : standard_keep(fd);
 		fd = l->text == fd ? -1 : fd;
